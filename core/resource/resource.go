@@ -1,0 +1,106 @@
+// Package resource holds amounts of Kubernetes resources as integers. Quantities become integers once,
+// at the edge of a decision, and quantities again when an object is written.
+package resource
+
+import (
+	"sort"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helpers "k8s.io/component-helpers/resource"
+)
+
+// Amounts maps resources to amounts: thousandths for cpu, the resource's own unit (bytes, devices,
+// pods) for every other. An absent resource is zero.
+type Amounts map[corev1.ResourceName]int64
+
+// FromList converts quantities to amounts, rounding up as kube-scheduler does.
+func FromList(list corev1.ResourceList) Amounts {
+	amounts := make(Amounts, len(list))
+	for name, quantity := range list {
+		amounts[name] = Of(name, quantity)
+	}
+	return amounts
+}
+
+// Of is the amount of one quantity of the resource called name.
+func Of(name corev1.ResourceName, quantity resource.Quantity) int64 {
+	if name == corev1.ResourceCPU {
+		return quantity.MilliValue()
+	}
+	return quantity.Value()
+}
+
+// Quantity is the amount of the resource called name as a quantity, in the notation that people
+// expect of it.
+func Quantity(name corev1.ResourceName, amount int64) resource.Quantity {
+	switch name {
+	case corev1.ResourceCPU:
+		return *resource.NewMilliQuantity(amount, resource.DecimalSI)
+	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return *resource.NewQuantity(amount, resource.BinarySI)
+	default:
+		return *resource.NewQuantity(amount, resource.DecimalSI)
+	}
+}
+
+// List converts amounts to quantities.
+func (a Amounts) List() corev1.ResourceList {
+	list := make(corev1.ResourceList, len(a))
+	for name, amount := range a {
+		list[name] = Quantity(name, amount)
+	}
+	return list
+}
+
+// Names are the resources of a in alphabetical order.
+func (a Amounts) Names() []corev1.ResourceName {
+	names := make([]corev1.ResourceName, 0, len(a))
+	for name := range a {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool { return names[i] < names[j] })
+	return names
+}
+
+// Clone returns a copy of a.
+func (a Amounts) Clone() Amounts {
+	clone := make(Amounts, len(a))
+	for name, amount := range a {
+		clone[name] = amount
+	}
+	return clone
+}
+
+// Add adds b to a in place.
+func (a Amounts) Add(b Amounts) {
+	for name, amount := range b {
+		a[name] += amount
+	}
+}
+
+// Sub subtracts b from a in place; amounts may become negative.
+func (a Amounts) Sub(b Amounts) {
+	for name, amount := range b {
+		a[name] -= amount
+	}
+}
+
+// Fits reports whether every amount of a that is above zero is at most what room has of it.
+func (a Amounts) Fits(room Amounts) bool {
+	for name, amount := range a {
+		if amount > 0 && amount > room[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// PodRequests is what kube-scheduler reserves for a pod: the larger of its containers with sidecars
+// and of its init phase, its overhead, and one of the resource pods. Pod-level requests win over the
+// containers' (k8s.io/component-helpers/resource).
+func PodRequests(pod *corev1.Pod) Amounts {
+	amounts := FromList(helpers.PodRequests(pod, helpers.PodResourcesOptions{UseStatusResources: true}))
+	amounts[corev1.ResourcePods]++
+	return amounts
+}
