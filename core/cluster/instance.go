@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"whittle/core/api/aws"
 )
 
@@ -81,6 +83,9 @@ type LaunchRequest struct {
 	Overrides    []LaunchOverride
 	Count        int
 	Tags         map[string]string
+	// Labels and Taints are those that the kubelets are to register with.
+	Labels map[string]string
+	Taints []corev1.Taint
 }
 
 // LaunchOverride is one instance type in one zone that a launch may use.
