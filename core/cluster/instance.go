@@ -64,6 +64,11 @@ type Offering struct {
 	CapacityType string
 }
 
+// String names the offering as people read it: type in zone, capacity type.
+func (o Offering) String() string {
+	return fmt.Sprintf("%s in %s (%s)", o.InstanceType, o.Zone, o.CapacityType)
+}
+
 // Outage is an offering that EC2 had no capacity for, until the given time. An empty InstanceType or
 // Zone stands for all of them.
 type Outage struct {

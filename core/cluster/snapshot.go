@@ -42,6 +42,9 @@ type Snapshot struct {
 
 	// Catalog of the cluster's region.
 	Catalog *catalog.Catalog
+	// Settings of the deployment and what its nodes taught, which the catalog reckons with. What is
+	// unavailable follows from Outages.
+	Settings catalog.Settings
 	// Outages are the offerings that EC2 had no capacity for lately.
 	Outages []Outage
 	// Instances are the cluster's instances by their tags, whatever the cluster knows of them.
@@ -56,4 +59,44 @@ type Owner struct {
 	Name      string
 	// Desired is how many pods it wants now.
 	Desired int
+}
+
+// NodeClass is the EC2NodeClass of that name; nil when there is none.
+func (s *Snapshot) NodeClass(name string) *aws.EC2NodeClass {
+	for _, class := range s.NodeClasses {
+		if class.Name == name {
+			return class
+		}
+	}
+	return nil
+}
+
+// NodePool is the NodePool of that name; nil when there is none.
+func (s *Snapshot) NodePool(name string) *karpenter.NodePool {
+	for _, pool := range s.NodePools {
+		if pool.Name == name {
+			return pool
+		}
+	}
+	return nil
+}
+
+// InstanceTypes are the catalog's types as nodes of the class, less what is out of capacity now.
+func (s *Snapshot) InstanceTypes(class *aws.EC2NodeClass) []catalog.InstanceType {
+	out := make(map[Offering]bool, len(s.Outages))
+	for _, outage := range s.Outages {
+		if s.Now.Before(outage.Until) {
+			out[outage.Offering] = true
+		}
+	}
+	settings := s.Settings
+	if len(out) > 0 {
+		settings.Unavailable = func(instanceType, zone, capacityType string) bool {
+			return out[Offering{InstanceType: instanceType, Zone: zone, CapacityType: capacityType}] ||
+				out[Offering{InstanceType: instanceType, CapacityType: capacityType}] ||
+				out[Offering{Zone: zone, CapacityType: capacityType}] ||
+				out[Offering{CapacityType: capacityType}]
+		}
+	}
+	return s.Catalog.InstanceTypes(class, settings)
 }

@@ -28,6 +28,14 @@ type NodePool struct {
 	Status NodePoolStatus `json:"status,omitempty"`
 }
 
+// WeightOrZero is the pool's weight; a pool without one weighs 0.
+func (p *NodePool) WeightOrZero() int32 {
+	if p.Spec.Weight == nil {
+		return 0
+	}
+	return *p.Spec.Weight
+}
+
 // NodePoolList is a list of NodePools.
 //
 // +kubebuilder:object:root=true
@@ -181,7 +189,7 @@ type Disruption struct {
 	// +kubebuilder:default:={{nodes: "10%"}}
 	// +kubebuilder:validation:MaxItems=50
 	// +optional
-	Budgets []Budget `json:"budgets,omitempty"`
+	Budgets []Budget `json:"budgets,omitzero"`
 	// ExpireAfter is where v1beta1 kept template.spec.expireAfter; it is read when that is not set.
 	// +kubebuilder:validation:Pattern=`^(([0-9]+(s|m|h))+|Never)$`
 	// +kubebuilder:validation:Type="string"

@@ -72,25 +72,34 @@ const (
 
 // Annotations shared with Karpenter.
 const (
-	AnnotationDoNotDisrupt           = "karpenter.sh/do-not-disrupt"
-	AnnotationNodePoolHash           = "karpenter.sh/nodepool-hash"
-	AnnotationNodePoolHashVersion    = "karpenter.sh/nodepool-hash-version"
-	AnnotationTerminationTimestamp   = "karpenter.sh/nodeclaim-termination-timestamp"
-	AnnotationMinValuesRelaxed       = "karpenter.sh/nodeclaim-min-values-relaxed"
-	AnnotationNodeClassHash          = "karpenter.k8s.aws/ec2nodeclass-hash"
-	AnnotationNodeClassHashVersion   = "karpenter.k8s.aws/ec2nodeclass-hash-version"
-	AnnotationTagged                 = "karpenter.k8s.aws/tagged"
-	AnnotationClusterNameTagged      = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
-	AnnotationInstanceProfileName    = "karpenter.k8s.aws/instance-profile-name"
-	AnnotationPodDeletionCost        = "controller.kubernetes.io/pod-deletion-cost"
-	AnnotationNodePoolHashVersionNow = "v3"
+	AnnotationDoNotDisrupt         = "karpenter.sh/do-not-disrupt"
+	AnnotationNodePoolHash         = "karpenter.sh/nodepool-hash"
+	AnnotationNodePoolHashVersion  = "karpenter.sh/nodepool-hash-version"
+	AnnotationTerminationTimestamp = "karpenter.sh/nodeclaim-termination-timestamp"
+	AnnotationMinValuesRelaxed     = "karpenter.sh/nodeclaim-min-values-relaxed"
+	AnnotationNodeClassHash        = "karpenter.k8s.aws/ec2nodeclass-hash"
+	AnnotationNodeClassHashVersion = "karpenter.k8s.aws/ec2nodeclass-hash-version"
+	AnnotationTagged               = "karpenter.k8s.aws/tagged"
+	AnnotationClusterNameTagged    = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
+	AnnotationInstanceProfileName  = "karpenter.k8s.aws/instance-profile-name"
+	AnnotationPodDeletionCost      = "controller.kubernetes.io/pod-deletion-cost"
 )
+
+// HashVersion is what Whittle writes into both hash version annotations. It is its own, since its hashes
+// are not computed as upstream's are: a hash of another version says nothing about drift.
+const HashVersion = "whittle-v1"
 
 // Annotations of Whittle's own.
 const (
 	// AnnotationPlannedPods is put on a NodeClaim: the pods it was planned for, as namespace/name
 	// joined by commas. A later pass gives them the node first, so that one plan is not packed twice.
 	AnnotationPlannedPods = "whittle.sh/planned-pods"
+	// AnnotationLaunch is put on a NodeClaim before its instance is launched: the id of the launch in
+	// the ledger, which is also its client token and the instance's tag.
+	AnnotationLaunch = "whittle.sh/launch"
+	// AnnotationPodsSeen is put on a NodeClaim: a hash of the pods that the last sweep saw on its node, by
+	// which the next one knows that pods came or went.
+	AnnotationPodsSeen = "whittle.sh/pods-seen"
 	// AnnotationReplacedBy is put on a NodeClaim that is being disrupted: the names of the NodeClaims
 	// that were launched in its stead, joined by commas.
 	AnnotationReplacedBy = "whittle.sh/replaced-by"

@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+
+	"whittle/core/api/aws"
+	"whittle/core/resource"
+)
+
+// Overhead is the part of a node's capacity that pods do not get.
+type Overhead struct {
+	KubeReserved      resource.Amounts
+	SystemReserved    resource.Amounts
+	EvictionThreshold resource.Amounts
+}
+
+// allocatable is capacity less the overhead, and never below zero, as the kubelet reports it.
+func (o Overhead) allocatable(capacity resource.Amounts) resource.Amounts {
+	left := capacity.Clone()
+	for _, reserved := range []resource.Amounts{o.KubeReserved, o.SystemReserved, o.EvictionThreshold} {
+		for name, amount := range reserved {
+			left[name] = max(left[name]-amount, 0)
+		}
+	}
+	return left
+}
+
+// kubeReserved is what the AMIs' bootstrap reserves, each resource replaced by what the class says of it.
+// The memory follows the number of pods that all network interfaces of the default card allow, whatever
+// maxPods and reserved interfaces make of it, except in families that count the node's own pods.
+func (b *builder) kubeReserved(shape *Shape, pods int64) resource.Amounts {
+	if !b.family.overheadByPods {
+		pods = eniLimitedPods(shape, 0)
+	}
+	reserved := resource.Amounts{
+		corev1.ResourceCPU:              reservedMilliCPU(shape.VCPUs),
+		corev1.ResourceMemory:           (11*pods + 255) * mib,
+		corev1.ResourceEphemeralStorage: gib,
+	}
+	for name, amount := range parseReserved(b.kubelet.KubeReserved) {
+		reserved[name] = amount
+	}
+	return reserved
+}
+
+// reservedMilliCPU is 6 % of the first core, 1 % of the second, 0.5 % of the next two and 0.25 % of all
+// further ones (github.com/awslabs/amazon-eks-ami and Bottlerocket pull request 1388).
+func reservedMilliCPU(vcpus int) int64 {
+	n := int64(vcpus)
+	return 60*min(n, 1) + 10*clamp(n-1, 1) + 5*clamp(n-2, 2) + clamp(n-4, n)*1000/400
+}
+
+// clamp is n within 0 and most.
+func clamp(n, most int64) int64 {
+	return max(min(n, most), 0)
+}
+
+func systemReserved(kubelet *aws.KubeletConfiguration) resource.Amounts {
+	return parseReserved(kubelet.SystemReserved)
+}
+
+// parseReserved reads the resources that pods ask for too; process ids are no such. What is no quantity
+// is left out: validation has refused the class.
+func parseReserved(settings map[string]string) resource.Amounts {
+	reserved := make(resource.Amounts, len(settings))
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		if amount, ok := parseAmount(name, settings[string(name)]); ok {
+			reserved[name] = amount
+		}
+	}
+	return reserved
+}
+
+func parseAmount(name corev1.ResourceName, text string) (int64, bool) {
+	if text == "" {
+		return 0, false
+	}
+	parsed, err := quantity.ParseQuantity(text)
+	if err != nil {
+		return 0, false
+	}
+	return resource.Of(name, parsed), true
+}
+
+// evictionThreshold is what the kubelet keeps free by evicting pods: 100Mi of memory and a tenth of the
+// disk unless evictionHard says otherwise. evictionSoft takes nothing from pods' share.
+func evictionThreshold(kubelet *aws.KubeletConfiguration, capacity resource.Amounts) resource.Amounts {
+	return resource.Amounts{
+		corev1.ResourceMemory: evictionSignal(corev1.ResourceMemory,
+			kubelet.EvictionHard["memory.available"], capacity, 100*mib),
+		corev1.ResourceEphemeralStorage: evictionSignal(corev1.ResourceEphemeralStorage,
+			kubelet.EvictionHard["nodefs.available"], capacity, share(capacity[corev1.ResourceEphemeralStorage], 10)),
+	}
+}
+
+// evictionSignal reads one threshold, a quantity or a percentage of the capacity, of which 100 % turns
+// it off (kubelet configuration reference).
+func evictionSignal(name corev1.ResourceName, text string, capacity resource.Amounts, otherwise int64) int64 {
+	if digits, percentage := strings.CutSuffix(text, "%"); percentage {
+		percent, err := strconv.ParseFloat(digits, 64)
+		switch {
+		case err != nil:
+			return otherwise
+		case percent == 100:
+			return 0
+		default:
+			return share(capacity[name], percent)
+		}
+	}
+	if amount, ok := parseAmount(name, text); ok {
+		return amount
+	}
+	return otherwise
+}
+
+// share is a percentage of an amount, rounded up.
+func share(amount int64, percent float64) int64 {
+	return int64(math.Ceil(float64(amount) * percent / 100))
+}

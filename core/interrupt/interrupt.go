@@ -1,0 +1,190 @@
+// Package interrupt reacts to what EC2 announces about instances: it closes the node, ends its
+// NodeClaim and has the replacement planned at once. The drain is lifecycle's, the plan is provision's.
+package interrupt
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"whittle/core/api/karpenter"
+	"whittle/core/api/wellknown"
+	"whittle/core/cluster"
+	"whittle/events"
+)
+
+// Reader gathers what a reaction is decided from.
+type Reader interface {
+	Snapshot(ctx context.Context) (*cluster.Snapshot, error)
+}
+
+// Writer closes nodes and ends NodeClaims.
+type Writer interface {
+	UpdateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
+	UpdateNodeClaim(ctx context.Context, claim *karpenter.NodeClaim) (*karpenter.NodeClaim, error)
+	DeleteNodeClaim(ctx context.Context, name string) error
+}
+
+// Ledger remembers offerings without capacity.
+type Ledger interface {
+	RecordOutage(ctx context.Context, outage cluster.Outage) error
+}
+
+// Sender sends messages to the other functions.
+type Sender interface {
+	Send(ctx context.Context, queue string, message events.Outgoing) error
+}
+
+// Recorder writes Kubernetes Events.
+type Recorder interface {
+	Record(ctx context.Context, event cluster.Event) error
+}
+
+// outageTTL is how long a reclaimed Spot offering is left alone (upstream pkg/cache/cache.go).
+const outageTTL = 3 * time.Minute
+
+// spotNotice is how long a Spot instance lives after its warning (EC2 User Guide, Spot interruption
+// notices).
+const spotNotice = 2 * time.Minute
+
+// Handler reacts to messages about one cluster's instances.
+type Handler struct {
+	Cluster string
+	Reader  Reader
+	Writer  Writer
+	Ledger  Ledger
+	Queue   Sender
+	Events  Recorder
+	Log     *slog.Logger
+}
+
+// Handle reacts to a message. One about instances that are none of the cluster's, of a kind that is not
+// acted on, or about a node that is going already, is done with nothing.
+func (h *Handler) Handle(ctx context.Context, message events.Message) error {
+	reason, acts := reasons[message.Kind]
+	if !acts || message.Kind == events.StateChange && !ends(message.State) {
+		h.Log.Info("ignored message", "kind", message.Kind.String(), "state", message.State)
+		return nil
+	}
+	s, err := h.Reader.Snapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("read cluster %s: %w", h.Cluster, err)
+	}
+	hosts := make(map[cluster.InstanceID]cluster.Host, len(s.NodeClaims))
+	for _, host := range s.Hosts() {
+		if host.Claim != nil && host.Managed() && host.InstanceID() != "" {
+			hosts[host.InstanceID()] = host
+		}
+	}
+	for _, id := range message.InstanceIDs {
+		host, ours := hosts[cluster.InstanceID(id)]
+		if !ours {
+			continue
+		}
+		if err := h.react(ctx, s, host, message, reason); err != nil {
+			return fmt.Errorf("react to %s of instance %s: %w", message.Kind, id, err)
+		}
+	}
+	return nil
+}
+
+// reasons are the kinds that end a node, with the reason of the Event that says so (upstream
+// pkg/controllers/interruption). A rebalance recommendation is not one of them.
+var reasons = map[events.Kind]string{
+	events.SpotInterruption:        "SpotInterrupted",
+	events.StateChange:             "InstanceTerminating",
+	events.ScheduledChange:         "InstanceUnhealthy",
+	events.ReservationInterruption: "CapacityReservationInstanceInterrupted",
+}
+
+// ends reports whether an instance in this state has stopped serving.
+func ends(state string) bool {
+	switch cluster.InstanceState(state) {
+	case cluster.InstanceStopping, cluster.InstanceStopped, cluster.InstanceShuttingDown, cluster.InstanceTerminated:
+		return true
+	default:
+		return false
+	}
+}
+
+func (h *Handler) react(ctx context.Context, s *cluster.Snapshot, host cluster.Host, message events.Message, reason string) error {
+	if message.Kind == events.SpotInterruption {
+		outage := cluster.Outage{Offering: host.Offering(), Until: s.Now.Add(outageTTL), Reason: reason}
+		if err := h.Ledger.RecordOutage(ctx, outage); err != nil {
+			return fmt.Errorf("record outage of %s: %w", outage.Offering, err)
+		}
+	}
+	if host.Claim.DeletionTimestamp == nil {
+		if err := h.end(ctx, s, host, message, reason); err != nil {
+			return err
+		}
+	}
+	return h.wake(ctx, s.Now, host)
+}
+
+// end closes the node to new pods before it deletes the claim, so that whoever plans next does not
+// count on it.
+func (h *Handler) end(ctx context.Context, s *cluster.Snapshot, host cluster.Host, message events.Message, reason string) error {
+	h.Log.Info("interruption", "kind", message.Kind.String(), "nodeclaim", host.Claim.Name, "instance", host.InstanceID())
+	if err := h.Events.Record(ctx, cluster.Event{
+		Object: cluster.NodeClaimRef(host.Claim), Type: corev1.EventTypeWarning, Reason: reason,
+		Message: fmt.Sprintf("EC2 announced %s of instance %s", message.Kind, host.InstanceID()),
+	}); err != nil {
+		return fmt.Errorf("record event: %w", err)
+	}
+	if host.Node != nil && !cluster.HasTaint(host.Node.Spec.Taints, wellknown.DisruptedTaint()) {
+		node := host.Node.DeepCopy()
+		node.Spec.Taints = append(node.Spec.Taints, wellknown.DisruptedTaint())
+		if _, err := h.Writer.UpdateNode(ctx, node); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("taint node %s: %w", node.Name, err)
+		}
+	}
+	if message.Kind == events.SpotInterruption {
+		if err := h.setDeadline(ctx, s, host.Claim, message); err != nil {
+			return err
+		}
+	}
+	if err := h.Writer.DeleteNodeClaim(ctx, host.Claim.Name); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete NodeClaim %s: %w", host.Claim.Name, err)
+	}
+	return nil
+}
+
+// setDeadline has the drain end with the notice, unless the claim's own deadline is earlier: pods that
+// are still there then would be killed without their grace.
+func (h *Handler) setDeadline(ctx context.Context, s *cluster.Snapshot, claim *karpenter.NodeClaim, message events.Message) error {
+	warned := message.Time
+	if warned.IsZero() {
+		warned = s.Now
+	}
+	deadline := warned.Add(spotNotice)
+	if known, err := time.Parse(time.RFC3339, claim.Annotations[wellknown.AnnotationTerminationTimestamp]); err == nil && known.Before(deadline) {
+		return nil
+	}
+	claim = claim.DeepCopy()
+	if claim.Annotations == nil {
+		claim.Annotations = map[string]string{}
+	}
+	claim.Annotations[wellknown.AnnotationTerminationTimestamp] = deadline.UTC().Format(time.RFC3339)
+	if _, err := h.Writer.UpdateNodeClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("write deadline of NodeClaim %s: %w", claim.Name, err)
+	}
+	return nil
+}
+
+// wake has the replacement planned and the old node drained, both at once.
+func (h *Handler) wake(ctx context.Context, now time.Time, host cluster.Host) error {
+	wake := events.Wake{Cluster: h.Cluster, Reason: events.ReasonInterruption, Object: "NodeClaim " + host.Claim.Name}
+	if err := h.Queue.Send(ctx, events.QueueProvision, wake.Outgoing(now)); err != nil {
+		return fmt.Errorf("wake provision: %w", err)
+	}
+	step := events.Step{Cluster: h.Cluster, NodeClaim: host.Claim.Name}
+	if err := h.Queue.Send(ctx, events.QueueLifecycle, step.Outgoing(0)); err != nil {
+		return fmt.Errorf("send NodeClaim %s to lifecycle: %w", host.Claim.Name, err)
+	}
+	return nil
+}

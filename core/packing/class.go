@@ -1,0 +1,299 @@
+package packing
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"whittle/core/cluster"
+	"whittle/core/requirement"
+	"whittle/core/resource"
+)
+
+// class is the pods that look the same to the scheduler: what is decided for one holds for all.
+type class struct {
+	key      string
+	requests vector
+	// rules to try in turn: the first honours every preference, each next one drops one.
+	rules []*rule
+	level int
+	// pods that are not placed yet, in the order in which they are placed.
+	pods []*corev1.Pod
+	// value is what a pod of the class is worth while nodes are compared, in dollars per hour.
+	value float64
+}
+
+func (c *class) rule() *rule { return c.rules[c.level] }
+
+// pop takes n pods off the class.
+func (c *class) pop(n int64) []*corev1.Pod {
+	taken := c.pods[:n:n]
+	c.pods = c.pods[n:]
+	return taken
+}
+
+// rule is where pods may run: one of the alternatives must hold, and the taints be tolerated.
+type rule struct {
+	key          string
+	alternatives []requirement.Set
+	tolerations  []corev1.Toleration
+	// ignorePreferred says that taints with PreferNoSchedule need no toleration.
+	ignorePreferred bool
+	// perPool is what the rule leaves of each pool, in the order of the problem's pools.
+	perPool []poolRule
+}
+
+// poolRule is a rule as a pool sees it: the offerings that satisfy it, and the requirements on labels
+// that the pool leaves open.
+type poolRule struct {
+	masks masks
+	open  openLabels
+	admit bool
+}
+
+// addPods sorts the pods into classes, after those that no node can help.
+func (p *problem) addPods(pods []*corev1.Pod) {
+	planned := p.plannedHosts()
+	byKey := map[string]*class{}
+	for _, pod := range pods {
+		volumes, err := p.volumes.Requirements(pod)
+		if err == nil {
+			err = validate(pod)
+		}
+		if err != nil {
+			p.unplaced = append(p.unplaced, Unplaced{Pod: pod, Reasons: []Reason{{Rule: RulePod, Message: err.Error()}}})
+			continue
+		}
+		key := classKey(pod, volumes)
+		c := byKey[key]
+		if c == nil {
+			c = &class{key: key, requests: p.vector(resource.PodRequests(pod)), rules: p.rulesOf(pod, volumes)}
+			byKey[key] = c
+			p.classes = append(p.classes, c)
+		}
+		if h := planned[cluster.PodKey(pod)]; h != nil && p.admits(h, c.rule()) && c.requests.fits(h.room) {
+			p.put(h, c, []*corev1.Pod{pod})
+			continue
+		}
+		c.pods = append(c.pods, pod)
+	}
+	p.sortClasses()
+}
+
+// plannedHosts maps pods to the hosts whose NodeClaims were planned for them, so that a plan that is
+// under way is not packed a second time, and differently.
+func (p *problem) plannedHosts() map[string]*host {
+	planned := map[string]*host{}
+	for _, h := range p.hosts {
+		for _, key := range h.PlannedPods() {
+			planned[key] = h
+		}
+	}
+	return planned
+}
+
+// sortClasses orders classes as pods are tried: the largest first (upstream
+// pkg/controllers/provisioning/scheduling/queue.go), equal ones by what they are.
+func (p *problem) sortClasses() {
+	slices.SortFunc(p.classes, func(a, b *class) int {
+		for i := range a.requests {
+			if a.requests[i] != b.requests[i] {
+				return cmp.Compare(b.requests[i], a.requests[i])
+			}
+		}
+		return cmp.Compare(a.key, b.key)
+	})
+}
+
+// classKey is equal for pods that look the same to the scheduler.
+func classKey(pod *corev1.Pod, volumes []requirement.Set) string {
+	var key strings.Builder
+	amounts := resource.PodRequests(pod)
+	for _, name := range amounts.Names() {
+		key.WriteString(string(name))
+		quantity := resource.Quantity(name, amounts[name])
+		key.WriteString(quantity.String())
+		key.WriteByte(';')
+	}
+	write := func(part any) {
+		// The parts are plain API structs, which always encode, maps in the order of their keys.
+		text, _ := json.Marshal(part)
+		key.Write(text)
+		key.WriteByte(';')
+	}
+	if len(pod.Spec.NodeSelector) > 0 {
+		write(pod.Spec.NodeSelector)
+	}
+	if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil {
+		write(affinity.NodeAffinity)
+	}
+	if len(pod.Spec.Tolerations) > 0 {
+		write(pod.Spec.Tolerations)
+	}
+	for _, set := range volumes {
+		key.WriteString(set.String())
+		key.WriteByte('|')
+	}
+	return key.String()
+}
+
+// rulesOf are the pod's rules in the order in which preferences are given up: the heaviest preferred
+// node affinity term counts as required until it is dropped, then the next; at last taints with
+// PreferNoSchedule are tolerated (upstream pkg/controllers/provisioning/scheduling/preferences.go).
+// The terms of required node affinity are alternatives: any of them will do, as kube-scheduler has it.
+func (p *problem) rulesOf(pod *corev1.Pod, volumes []requirement.Set) []*rule {
+	required := requiredAlternatives(pod)
+	if len(volumes) > 0 {
+		required = crossSets(required, volumes)
+	}
+	var rules []*rule
+	add := func(alternatives []requirement.Set, ignorePreferred bool) {
+		rules = append(rules, p.rule(alternatives, pod.Spec.Tolerations, ignorePreferred))
+	}
+	for _, term := range preferredTerms(pod) {
+		preferred := requirement.FromNodeSelector(term.Preference.MatchExpressions)
+		add(crossSets(required, []requirement.Set{preferred}), false)
+	}
+	add(required, false)
+	if p.anyPreferredTaint() {
+		add(required, true)
+	}
+	return rules
+}
+
+func requiredAlternatives(pod *corev1.Pod) []requirement.Set {
+	selector := requirement.FromLabels(pod.Spec.NodeSelector)
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil ||
+		pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return []requirement.Set{selector}
+	}
+	var alternatives []requirement.Set
+	for _, term := range pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		set := requirement.FromNodeSelector(term.MatchExpressions)
+		set.Merge(selector)
+		alternatives = append(alternatives, set)
+	}
+	return alternatives
+}
+
+// preferredTerms are the pod's preferred node affinity terms, the heaviest first.
+func preferredTerms(pod *corev1.Pod) []corev1.PreferredSchedulingTerm {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	terms := slices.Clone(pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	slices.SortStableFunc(terms, func(a, b corev1.PreferredSchedulingTerm) int { return cmp.Compare(b.Weight, a.Weight) })
+	return terms
+}
+
+func crossSets(left, right []requirement.Set) []requirement.Set {
+	combined := make([]requirement.Set, 0, len(left)*len(right))
+	for _, l := range left {
+		for _, r := range right {
+			both := l.Clone()
+			both.Merge(r)
+			combined = append(combined, both)
+		}
+	}
+	return combined
+}
+
+func (p *problem) anyPreferredTaint() bool {
+	for _, pool := range p.pools {
+		for _, taint := range pool.taints {
+			if taint.Effect == corev1.TaintEffectPreferNoSchedule {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rule returns the compiled rule, the same one for the same words.
+func (p *problem) rule(alternatives []requirement.Set, tolerations []corev1.Toleration, ignorePreferred bool) *rule {
+	var key strings.Builder
+	for _, set := range alternatives {
+		key.WriteString(set.String())
+		key.WriteByte('|')
+	}
+	text, _ := json.Marshal(tolerations)
+	key.Write(text)
+	if ignorePreferred {
+		key.WriteByte('!')
+	}
+	if found := p.rules[key.String()]; found != nil {
+		return found
+	}
+	r := &rule{key: key.String(), alternatives: alternatives, tolerations: tolerations, ignorePreferred: ignorePreferred}
+	for _, pool := range p.pools {
+		r.perPool = append(r.perPool, r.on(pool))
+	}
+	p.rules[r.key] = r
+	return r
+}
+
+// on works out what the rule leaves of a pool.
+func (r *rule) on(pool *pool) poolRule {
+	if pool.blocked != "" || !toleratesAll(r.tolerations, pool.taints, r.ignorePreferred) {
+		return poolRule{}
+	}
+	result := poolRule{masks: make(masks, len(pool.types))}
+	for _, set := range r.alternatives {
+		one := pool.compileSet(set, false)
+		if !one.masks.and(pool.allowed) {
+			continue
+		}
+		// Alternatives are tried in turn, so the first one decides what the open labels must be; those
+		// after it may only widen the offerings when they ask the same of them.
+		if result.admit && one.open.String() != requirement.Set(result.open).String() {
+			continue
+		}
+		result.open, result.admit = openLabels(one.open), true
+		result.masks.or(one.masks)
+	}
+	return result
+}
+
+// maskOfAny are the pool's offerings on which one of the sets holds.
+func (p *pool) maskOfAny(alternatives []requirement.Set) masks {
+	any := make(masks, len(p.types))
+	for _, set := range alternatives {
+		any.or(p.compileSet(set, false).masks)
+	}
+	return any
+}
+
+// toleratesAll reports whether every taint is tolerated; with ignorePreferred, those that are only a
+// preference are.
+func toleratesAll(tolerations []corev1.Toleration, taints []corev1.Taint, ignorePreferred bool) bool {
+	_, found := untolerated(tolerations, taints, ignorePreferred)
+	return !found
+}
+
+func untolerated(tolerations []corev1.Toleration, taints []corev1.Taint, ignorePreferred bool) (corev1.Taint, bool) {
+	for _, taint := range taints {
+		if ignorePreferred && taint.Effect == corev1.TaintEffectPreferNoSchedule {
+			continue
+		}
+		if !cluster.Tolerates(tolerations, taint) {
+			return taint, true
+		}
+	}
+	return corev1.Taint{}, false
+}
+
+// relax drops one preference of every class that still has pods, and reports whether any was left to
+// drop.
+func (p *problem) relax() bool {
+	relaxed := false
+	for _, c := range p.classes {
+		if len(c.pods) > 0 && c.level+1 < len(c.rules) {
+			c.level++
+			relaxed = true
+		}
+	}
+	return relaxed
+}

@@ -1,0 +1,182 @@
+package packing
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// column is a way to buy a node: an instance type of a pool, in the slots that the same classes may
+// use, at the cheapest of their prices.
+type column struct {
+	pool     int
+	typ      int
+	slots    uint64
+	price    float64
+	room     vector
+	capacity vector
+	// admits holds a bit for each of the search's classes.
+	admits []uint64
+}
+
+func (c *column) admitsClass(i int) bool { return c.admits[i/64]&(1<<(i%64)) != 0 }
+
+// columnsFor builds the columns that can serve the classes from the pools. A column that another one
+// beats on price, room, what it admits and what it takes of the limits is left out.
+func (p *problem) columnsFor(pools []int, classes []*class) []*column {
+	var columns []*column
+	for _, index := range pools {
+		if p.pools[index].blocked == "" {
+			columns = append(columns, p.columnsOf(index, classes)...)
+		}
+	}
+	slices.SortStableFunc(columns, func(a, b *column) int { return cmp.Compare(a.price, b.price) })
+	return undominated(columns)
+}
+
+func (p *problem) columnsOf(index int, classes []*class) []*column {
+	pool := p.pools[index]
+	rules, ruleOf := distinctRules(classes)
+	words := (len(classes) + 63) / 64
+	var columns []*column
+	for t := range pool.types {
+		offered := pool.available[t]
+		if offered == 0 {
+			continue
+		}
+		fits := make([]uint64, words)
+		any := false
+		for i, c := range classes {
+			if c.requests.fits(pool.room[t]) {
+				fits[i/64] |= 1 << (i % 64)
+				any = true
+			}
+		}
+		if !any {
+			continue
+		}
+		for _, slots := range slotGroups(rules, index, t, pool.byCapacityType(offered)) {
+			c := &column{pool: index, typ: t, slots: slots, price: math.Inf(1), room: pool.room[t]}
+			c.capacity = pool.limits.need(pool.types[t].Capacity)
+			for left := slots; left != 0; left &= left - 1 {
+				c.price = min(c.price, pool.price[t][bits.TrailingZeros64(left)])
+			}
+			one := slots & -slots
+			c.admits = make([]uint64, words)
+			empty := true
+			for i := range classes {
+				if fits[i/64]&(1<<(i%64)) != 0 && rules[ruleOf[i]].perPool[index].at(t)&one != 0 {
+					c.admits[i/64] |= 1 << (i % 64)
+					empty = false
+				}
+			}
+			if !empty {
+				columns = append(columns, c)
+			}
+		}
+	}
+	return columns
+}
+
+// at is the slots of type t that the rule allows.
+func (r poolRule) at(t int) uint64 {
+	if !r.admit {
+		return 0
+	}
+	return r.masks[t]
+}
+
+// distinctRules lists the rules that the classes go by now, and each class's place in the list.
+func distinctRules(classes []*class) ([]*rule, []int) {
+	position := map[*rule]int{}
+	var rules []*rule
+	of := make([]int, len(classes))
+	for i, c := range classes {
+		r := c.rule()
+		at, seen := position[r]
+		if !seen {
+			at = len(rules)
+			position[r] = at
+			rules = append(rules, r)
+		}
+		of[i] = at
+	}
+	return rules, of
+}
+
+// slotGroups splits groups of a type's slots further, until every rule allows either all slots of a
+// group or none.
+func slotGroups(rules []*rule, pool, t int, groups []uint64) []uint64 {
+	for _, r := range rules {
+		allowed := r.perPool[pool].at(t)
+		for i := range groups {
+			in, out := groups[i]&allowed, groups[i]&^allowed
+			if in != 0 && out != 0 {
+				groups[i] = in
+				groups = append(groups, out)
+			}
+		}
+	}
+	return groups
+}
+
+// byCapacityType splits slots by capacity type, since a launch is for one.
+func (p *pool) byCapacityType(slots uint64) []uint64 {
+	var groups []uint64
+	for slots != 0 {
+		first := p.slots[bits.TrailingZeros64(slots)].capacityType
+		group := uint64(0)
+		for left := slots; left != 0; left &= left - 1 {
+			if p.slots[bits.TrailingZeros64(left)].capacityType == first {
+				group |= left & -left
+			}
+		}
+		groups = append(groups, group)
+		slots &^= group
+	}
+	return groups
+}
+
+// undominated keeps the columns that no other one, at most as dear, beats in every way. Columns come
+// sorted by price.
+func undominated(columns []*column) []*column {
+	var kept []*column
+	for _, c := range columns {
+		beaten := false
+		for _, k := range kept {
+			if k.beats(c) {
+				beaten = true
+				break
+			}
+		}
+		if !beaten {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// beats reports whether the column offers at least what the other does for at most what it takes; the
+// caller knows that it costs no more.
+func (c *column) beats(o *column) bool {
+	if c.pool != o.pool {
+		return false
+	}
+	for i := range c.room {
+		if c.room[i] < o.room[i] {
+			return false
+		}
+	}
+	for i := range c.capacity {
+		if c.capacity[i] > o.capacity[i] {
+			return false
+		}
+	}
+	for i := range c.admits {
+		if o.admits[i]&^c.admits[i] != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,100 @@
+package packing
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"whittle/core/cluster"
+	"whittle/core/requirement"
+	"whittle/core/resource"
+)
+
+// daemon is a DaemonSet as it weighs on nodes: where its pods run, and what one asks for.
+type daemon struct {
+	namespace, name string
+	alternatives    []requirement.Set
+	tolerations     []corev1.Toleration
+	requests        resource.Amounts
+}
+
+// newDaemons reads the snapshot's DaemonSets. Requests that a container leaves out are taken from its
+// limits, as the API server does when it makes the pod; LimitRanges show in the newest live pod, which
+// is used in the template's stead when there is one.
+func newDaemons(s *cluster.Snapshot) []daemon {
+	newest := map[string]*corev1.Pod{}
+	for _, pod := range s.Pods {
+		owner := cluster.ControllerOf(pod)
+		if owner == nil || owner.Kind != "DaemonSet" || cluster.Terminal(pod) {
+			continue
+		}
+		key := pod.Namespace + "/" + owner.Name
+		if seen := newest[key]; seen == nil || seen.CreationTimestamp.Before(&pod.CreationTimestamp) {
+			newest[key] = pod
+		}
+	}
+	daemons := make([]daemon, 0, len(s.DaemonSets))
+	for _, set := range s.DaemonSets {
+		template := &corev1.Pod{Spec: *set.Spec.Template.Spec.DeepCopy()}
+		defaultRequests(&template.Spec)
+		sized := template
+		if live := newest[set.Namespace+"/"+set.Name]; live != nil {
+			sized = live
+		}
+		daemons = append(daemons, daemon{
+			namespace:    set.Namespace,
+			name:         set.Name,
+			alternatives: requiredAlternatives(template),
+			tolerations:  template.Spec.Tolerations,
+			requests:     resource.PodRequests(sized),
+		})
+	}
+	return daemons
+}
+
+// defaultRequests gives containers the requests that they leave out but limit.
+func defaultRequests(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for name, limit := range containers[i].Resources.Limits {
+				if _, set := containers[i].Resources.Requests[name]; !set {
+					if containers[i].Resources.Requests == nil {
+						containers[i].Resources.Requests = corev1.ResourceList{}
+					}
+					containers[i].Resources.Requests[name] = limit
+				}
+			}
+		}
+	}
+}
+
+// awaited is what the DaemonSets that belong on the host but have no pod there yet will ask for.
+func (p *problem) awaited(h cluster.Host) resource.Amounts {
+	present := map[string]bool{}
+	for _, pod := range h.Pods {
+		if owner := cluster.ControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" {
+			present[pod.Namespace+"/"+owner.Name] = true
+		}
+	}
+	labels := requirement.FromLabels(h.Labels())
+	sum := resource.Amounts{}
+	for i := range p.daemons {
+		daemon := &p.daemons[i]
+		if present[daemon.namespace+"/"+daemon.name] || !toleratesAll(daemon.tolerations, h.Taints(), true) {
+			continue
+		}
+		if anyCompatible(labels, daemon.alternatives) {
+			sum.Add(daemon.requests)
+		}
+	}
+	return sum
+}
+
+// anyCompatible reports whether a node with these labels satisfies one of the sets. The labels are
+// complete: what is not there is not.
+func anyCompatible(labels requirement.Set, alternatives []requirement.Set) bool {
+	for _, set := range alternatives {
+		if labels.Compatible(set, nil) == nil {
+			return true
+		}
+	}
+	return false
+}

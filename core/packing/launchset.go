@@ -1,0 +1,222 @@
+package packing
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"whittle/core/api/karpenter"
+	"whittle/core/api/wellknown"
+	"whittle/core/cluster"
+	"whittle/core/requirement"
+	"whittle/core/resource"
+)
+
+// maxCandidates is how many instance types one launch may name (upstream truncates to as many before
+// it calls CreateFleet).
+const maxCandidates = 60
+
+// plan writes down what was decided.
+func (p *problem) plan() *Plan {
+	plan := &Plan{Placements: p.placements, Unplaced: p.unplaced}
+	slack := p.limitSlack()
+	for _, n := range p.nodes {
+		plan.Launches = append(plan.Launches, p.launchOf(n, slack[n.column.pool]))
+	}
+	for _, c := range p.classes {
+		if len(c.pods) == 0 {
+			continue
+		}
+		reasons := p.explain(c)
+		for _, pod := range c.pods {
+			plan.Unplaced = append(plan.Unplaced, Unplaced{Pod: pod, Reasons: reasons})
+		}
+	}
+	plan.sort()
+	return plan
+}
+
+// limitSlack is how much each planned node of a pool may exceed its chosen type in what the limits
+// count, so that the pool stays within its limits whichever candidates EC2 picks.
+func (p *problem) limitSlack() []vector {
+	nodes := make([]int64, len(p.pools))
+	for _, n := range p.nodes {
+		nodes[n.column.pool]++
+	}
+	slack := make([]vector, len(p.pools))
+	for i, pool := range p.pools {
+		slack[i] = make(vector, len(pool.limits.remaining))
+		for d, left := range pool.limits.remaining {
+			if nodes[i] > 0 {
+				slack[i][d] = max(left, 0) / nodes[i]
+			}
+		}
+	}
+	return slack
+}
+
+func (p *problem) launchOf(n *node, slack vector) Launch {
+	pool := p.pools[n.column.pool]
+	requested := make(vector, len(p.names))
+	for d := range requested {
+		requested[d] = n.column.room[d] - n.room[d]
+	}
+	capacityType := p.cheapestSlot(n).capacityType
+	candidates := p.candidates(n, requested, slack, capacityType)
+
+	l := Launch{
+		NodePool:   pool.object,
+		NodeClass:  pool.class,
+		Candidates: candidates,
+		Pods:       n.pods,
+	}
+	cheapest := candidates[0]
+	l.Offering = cluster.Offering{InstanceType: cheapest.InstanceType, Zone: cheapest.Zones[0].Zone, CapacityType: capacityType}
+	l.USDPerHour = cheapest.Zones[0].USDPerHour
+	l.Requests = p.amounts(requested)
+	l.Requests.Add(pool.leastOverhead(candidates))
+	l.Requirements = pool.requirementsOf(n, candidates, capacityType)
+	return l
+}
+
+// cheapestSlot is where the column's instance type costs least for the node's pods.
+func (p *problem) cheapestSlot(n *node) slot {
+	pool := p.pools[n.column.pool]
+	best, price := 0, math.Inf(1)
+	for left := n.slots; left != 0; left &= left - 1 {
+		at := bits.TrailingZeros64(left)
+		if usd := pool.price[n.column.typ][at]; usd < price {
+			best, price = at, usd
+		}
+	}
+	return pool.slots[best]
+}
+
+// candidates are the instance types on which the node's pods fit and which satisfy all their rules.
+func (p *problem) candidates(n *node, requested, slack vector, capacityType string) []Candidate {
+	pool := p.pools[n.column.pool]
+	var ranked []rankedCandidate
+	for t := range pool.types {
+		allowed := pool.available[t]
+		for _, r := range n.rules {
+			allowed &= r.perPool[n.column.pool].at(t)
+		}
+		if allowed == 0 || !requested.fits(pool.room[t]) || !pool.withinSlack(t, n.column.capacity, slack) {
+			continue
+		}
+		if zones := pool.zonePrices(t, allowed, capacityType); len(zones) > 0 {
+			ranked = append(ranked, pool.rank(t, zones, capacityType))
+		}
+	}
+	return cheapestFirst(ranked)
+}
+
+// cheapestFirst orders candidates by price; among equals the one interrupted less comes first, then the
+// newer generation, then by name. It keeps as many as a launch may name.
+func cheapestFirst(ranked []rankedCandidate) []Candidate {
+	slices.SortFunc(ranked, func(a, b rankedCandidate) int {
+		return cmp.Or(
+			cmp.Compare(a.Zones[0].USDPerHour, b.Zones[0].USDPerHour),
+			cmp.Compare(a.interruption, b.interruption),
+			cmp.Compare(b.generation, a.generation),
+			cmp.Compare(a.InstanceType, b.InstanceType),
+		)
+	})
+	candidates := make([]Candidate, min(len(ranked), maxCandidates))
+	for i := range candidates {
+		candidates[i] = ranked[i].Candidate
+	}
+	return candidates
+}
+
+type rankedCandidate struct {
+	Candidate
+	interruption int
+	generation   int
+}
+
+func (p *pool) rank(t int, zones []ZonePrice, capacityType string) rankedCandidate {
+	r := rankedCandidate{Candidate: Candidate{InstanceType: p.types[t].Name, Zones: zones}}
+	if capacityType == wellknown.CapacityTypeSpot {
+		for _, offering := range p.types[t].Offerings {
+			if offering.CapacityType == capacityType {
+				r.interruption = max(r.interruption, offering.InterruptionBucket)
+			}
+		}
+	}
+	// A type whose name has no generation has no label, and counts as oldest.
+	r.generation, _ = strconv.Atoi(p.types[t].Labels[wellknown.LabelGeneration])
+	return r
+}
+
+func (p *pool) zonePrices(t int, allowed uint64, capacityType string) []ZonePrice {
+	var zones []ZonePrice
+	for left := allowed; left != 0; left &= left - 1 {
+		at := bits.TrailingZeros64(left)
+		if p.slots[at].capacityType == capacityType {
+			zones = append(zones, ZonePrice{Zone: p.slots[at].zone, USDPerHour: p.price[t][at]})
+		}
+	}
+	slices.SortStableFunc(zones, func(a, b ZonePrice) int { return cmp.Compare(a.USDPerHour, b.USDPerHour) })
+	return zones
+}
+
+// withinSlack reports whether the type takes no more of the limits than the chosen one and the slack.
+func (p *pool) withinSlack(t int, chosen, slack vector) bool {
+	need := p.limits.need(p.types[t].Capacity)
+	for d := range need {
+		if need[d] > chosen[d]+slack[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// leastOverhead is what DaemonSets ask for on every candidate.
+func (p *pool) leastOverhead(candidates []Candidate) resource.Amounts {
+	chosen := map[string]bool{}
+	for _, c := range candidates {
+		chosen[c.InstanceType] = true
+	}
+	var least resource.Amounts
+	for t := range p.types {
+		if !chosen[p.types[t].Name] {
+			continue
+		}
+		if least == nil {
+			least = p.overhead[t].Clone()
+			continue
+		}
+		for name := range least {
+			least[name] = min(least[name], p.overhead[t][name])
+		}
+	}
+	return least
+}
+
+// requirementsOf are what the node's NodeClaim asks for: the template's requirements, narrowed to what
+// its pods agreed on and to the candidates.
+func (p *pool) requirementsOf(n *node, candidates []Candidate, capacityType string) requirement.Set {
+	set := p.template.Clone()
+	delete(set, wellknown.LabelNodeClass)
+	set.Merge(requirement.Set(n.open))
+	var types, zones []string
+	for _, c := range candidates {
+		types = append(types, c.InstanceType)
+		for _, z := range c.Zones {
+			if !slices.Contains(zones, z.Zone) {
+				zones = append(zones, z.Zone)
+			}
+		}
+	}
+	set.Add(
+		requirement.New(corev1.LabelInstanceTypeStable, karpenter.OpIn, types...),
+		requirement.New(corev1.LabelTopologyZone, karpenter.OpIn, zones...),
+		requirement.New(wellknown.LabelCapacityType, karpenter.OpIn, capacityType),
+	)
+	return set
+}

@@ -1,0 +1,208 @@
+package packing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"whittle/core/api/aws"
+	"whittle/core/api/karpenter"
+	"whittle/core/api/wellknown"
+	"whittle/core/catalog"
+	"whittle/core/cluster"
+	"whittle/core/requirement"
+	"whittle/core/resource"
+)
+
+// pool is a NodePool made ready for the search: what it may launch, at which price, with what room.
+//
+// An offering of the pool is an instance type (its index in types) in a slot (zone, capacity type,
+// reservation). Requirements compile to masks: for each instance type, the set of slots allowed.
+type pool struct {
+	object   *karpenter.NodePool
+	class    *aws.EC2NodeClass
+	template requirement.Set
+	taints   []corev1.Taint
+
+	types []catalog.InstanceType
+	index *typeIndex
+	slots []slot
+	// allowed holds the offerings that the template allows, available those of them that EC2 has.
+	allowed, available masks
+	// price of every offering in dollars per hour, [type][slot]; +Inf where there is none.
+	price [][]float64
+	// room is what a node of a type offers to pods beside its DaemonSets.
+	room []vector
+	// overhead is what the DaemonSets of a node of a type ask for.
+	overhead []resource.Amounts
+
+	limits limits
+	// blocked says why the pool launches nothing at all; empty when it may.
+	blocked string
+}
+
+// slot is a zone with a capacity type, and the reservation if there is one.
+type slot struct {
+	zone, zoneID, capacityType     string
+	reservationID, reservationType string
+	interruptible                  bool
+}
+
+// masks holds a set of offerings: one word of slots for each instance type.
+type masks []uint64
+
+// and narrows m to what other holds too, and reports whether anything is left.
+func (m masks) and(other masks) bool {
+	left := uint64(0)
+	for i := range m {
+		m[i] &= other[i]
+		left |= m[i]
+	}
+	return left != 0
+}
+
+func (m masks) or(other masks) {
+	for i := range m {
+		m[i] |= other[i]
+	}
+}
+
+func (m masks) empty() bool {
+	for _, word := range m {
+		if word != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// newPools compiles the snapshot's NodePools, heaviest first; equal weights in upstream's order, name
+// descending.
+func newPools(s *cluster.Snapshot) []*pool {
+	classes := map[string]*aws.EC2NodeClass{}
+	for _, class := range s.NodeClasses {
+		classes[class.Name] = class
+	}
+	shared := map[string]*typeIndex{}
+	pools := make([]*pool, 0, len(s.NodePools))
+	for _, object := range s.NodePools {
+		p := &pool{object: object, class: classes[object.Spec.Template.Spec.NodeClassRef.Name]}
+		p.template = templateRequirements(object)
+		p.taints = object.Spec.Template.Spec.Taints
+		p.blocked = p.reasonToBlock()
+		if p.class != nil {
+			index := shared[p.class.Name]
+			if index == nil {
+				index = newTypeIndex(s.InstanceTypes(p.class))
+				shared[p.class.Name] = index
+			}
+			p.compile(index)
+		}
+		pools = append(pools, p)
+	}
+	slices.SortStableFunc(pools, func(a, b *pool) int {
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.object.Name, a.object.Name))
+	})
+	return pools
+}
+
+func (p *pool) weight() int32 {
+	if p.object.Spec.Weight == nil {
+		return 0
+	}
+	return *p.object.Spec.Weight
+}
+
+func (p *pool) reasonToBlock() string {
+	ref := p.object.Spec.Template.Spec.NodeClassRef
+	ready := meta.FindStatusCondition(p.object.Status.Conditions, karpenter.ConditionReady)
+	switch {
+	case p.object.DeletionTimestamp != nil:
+		return "the NodePool is being deleted"
+	case p.object.Spec.Replicas != nil:
+		return "the NodePool is static (spec.replicas)"
+	case p.class == nil:
+		return fmt.Sprintf("EC2NodeClass %q does not exist", ref.Name)
+	case p.class.DeletionTimestamp != nil:
+		return fmt.Sprintf("EC2NodeClass %q is being deleted", ref.Name)
+	case ready != nil && ready.Status == "False":
+		return fmt.Sprintf("the NodePool is not ready: %s", ready.Reason)
+	default:
+		return ""
+	}
+}
+
+// templateRequirements are what every node of the NodePool satisfies: its requirements, its labels and
+// the labels that name the pool and its class.
+func templateRequirements(object *karpenter.NodePool) requirement.Set {
+	set := requirement.FromSpec(object.Spec.Template.Spec.Requirements)
+	set.Merge(requirement.FromLabels(object.Spec.Template.ObjectMeta.Labels))
+	set.Add(
+		requirement.New(wellknown.LabelNodePool, karpenter.OpIn, object.Name),
+		requirement.New(wellknown.LabelNodeClass, karpenter.OpIn, object.Spec.Template.Spec.NodeClassRef.Name),
+	)
+	return set
+}
+
+// compile works out the pool's offerings.
+func (p *pool) compile(index *typeIndex) {
+	p.index = index
+	p.types = index.types
+	p.slots = slotsOf(p.types)
+	p.price = make([][]float64, len(p.types))
+	p.available = make(masks, len(p.types))
+	position := make(map[slot]int, len(p.slots))
+	for i, s := range p.slots {
+		position[s] = i
+	}
+	for t := range p.types {
+		prices := make([]float64, len(p.slots))
+		for i := range prices {
+			prices[i] = math.Inf(1)
+		}
+		for _, offering := range p.types[t].Offerings {
+			i := position[slotOf(offering)]
+			prices[i] = offering.USDPerHour
+			if offering.Available {
+				p.available[t] |= 1 << i
+			}
+		}
+		p.price[t] = prices
+	}
+	compiled := p.compileSet(p.template, true)
+	p.allowed = compiled.masks
+	if p.blocked == "" && p.allowed.empty() {
+		p.blocked = fmt.Sprintf("no instance type satisfies the NodePool's requirements %s", p.template)
+	}
+	for t := range p.available {
+		p.available[t] &= p.allowed[t]
+	}
+}
+
+func slotsOf(types []catalog.InstanceType) []slot {
+	seen := map[slot]bool{}
+	var slots []slot
+	for t := range types {
+		for _, offering := range types[t].Offerings {
+			if s := slotOf(offering); !seen[s] {
+				seen[s] = true
+				slots = append(slots, s)
+			}
+		}
+	}
+	slices.SortFunc(slots, func(a, b slot) int {
+		return cmp.Or(cmp.Compare(a.zone, b.zone), cmp.Compare(a.capacityType, b.capacityType), cmp.Compare(a.reservationID, b.reservationID))
+	})
+	return slots
+}
+
+func slotOf(o catalog.Offering) slot {
+	return slot{
+		zone: o.Zone, zoneID: o.ZoneID, capacityType: o.CapacityType,
+		reservationID: o.ReservationID, reservationType: o.ReservationType, interruptible: o.ReservationInterruptible,
+	}
+}

@@ -1,0 +1,245 @@
+package packing
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"whittle/core/api/wellknown"
+	"whittle/core/cluster"
+	"whittle/core/resource"
+)
+
+// Options change what a solve decides about.
+type Options struct {
+	// Pods to place; nil means those of the snapshot that wait for a node, and those on hosts that are
+	// going away.
+	Pods []*corev1.Pod
+	// Without names hosts that are to be thought away, as if they were gone already.
+	Without map[string]bool
+}
+
+// Solve plans nodes for pods: what exists or is on its way is filled first, then the cheapest nodes
+// are chosen for the rest. The same snapshot gives the same plan, whatever the order of its lists.
+func Solve(s *cluster.Snapshot, options Options) *Plan {
+	p := newProblem(s, options)
+	p.fillHosts()
+	for {
+		p.fillPlanned()
+		p.launch()
+		if !p.relax() {
+			break
+		}
+		p.fillHosts()
+	}
+	return p.plan()
+}
+
+// problem is a solve under way.
+type problem struct {
+	snapshot *cluster.Snapshot
+	volumes  cluster.Volumes
+	// names are the resources that anything asks for; vectors are in their order.
+	names   []corev1.ResourceName
+	pools   []*pool
+	daemons []daemon
+	hosts   []*host
+	classes []*class
+	rules   map[string]*rule
+	nodes   []*node
+
+	placements []Placement
+	unplaced   []Unplaced
+}
+
+// vector holds amounts of the problem's resources.
+type vector []int64
+
+// fits reports whether v fits into room, and count how many times.
+func (v vector) count(room vector) int64 {
+	times := int64(-1)
+	for i, amount := range v {
+		if amount <= 0 {
+			continue
+		}
+		if n := room[i] / amount; times < 0 || n < times {
+			times = max(n, 0)
+		}
+	}
+	if times < 0 {
+		return 1 << 30
+	}
+	return times
+}
+
+func (v vector) fits(room vector) bool {
+	for i, amount := range v {
+		if amount > 0 && amount > room[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// take subtracts v from room n times.
+func (v vector) take(room vector, n int64) {
+	for i, amount := range v {
+		room[i] -= amount * n
+	}
+}
+
+func newProblem(s *cluster.Snapshot, options Options) *problem {
+	p := &problem{snapshot: s, volumes: s.Volumes(), rules: map[string]*rule{}}
+	p.pools = newPools(s)
+	all := s.Hosts()
+	pods := options.Pods
+	if pods == nil {
+		pods = pendingPods(s, all)
+	}
+	pods = slices.Clone(pods)
+	slices.SortFunc(pods, comparePods)
+
+	p.daemons = newDaemons(s)
+	p.names = resourceNames(pods, p.daemons)
+	for _, pool := range p.pools {
+		pool.limits = newLimits(pool, all, options.Without)
+		p.roomOfTypes(pool)
+	}
+	for _, h := range all {
+		if !h.Leaving() && !options.Without[h.Name()] {
+			p.hosts = append(p.hosts, p.newHost(h))
+		}
+	}
+	p.addPods(pods)
+	return p
+}
+
+// pendingPods are the pods that wait for a node and those that will, because theirs is going away.
+func pendingPods(s *cluster.Snapshot, hosts []cluster.Host) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, pod := range s.Pods {
+		if cluster.Provisionable(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	for _, h := range hosts {
+		if !h.Leaving() || !h.Managed() {
+			continue
+		}
+		for _, pod := range h.Pods {
+			if cluster.Moves(pod) && !cluster.DoNotDisrupt(pod, s.Now) {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	return pods
+}
+
+// resourceNames are all resources asked for, the common ones first, so that the densest comparisons
+// come first.
+func resourceNames(pods []*corev1.Pod, daemons []daemon) []corev1.ResourceName {
+	seen := map[corev1.ResourceName]bool{corev1.ResourceCPU: true, corev1.ResourceMemory: true, corev1.ResourcePods: true}
+	names := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods}
+	var others []corev1.ResourceName
+	note := func(amounts resource.Amounts) {
+		for name, amount := range amounts {
+			if amount > 0 && !seen[name] {
+				seen[name] = true
+				others = append(others, name)
+			}
+		}
+	}
+	for _, pod := range pods {
+		note(resource.PodRequests(pod))
+	}
+	for i := range daemons {
+		note(daemons[i].requests)
+	}
+	slices.Sort(others)
+	return append(names, others...)
+}
+
+func (p *problem) vector(amounts resource.Amounts) vector {
+	v := make(vector, len(p.names))
+	for i, name := range p.names {
+		v[i] = amounts[name]
+	}
+	return v
+}
+
+func (p *problem) amounts(v vector) resource.Amounts {
+	amounts := make(resource.Amounts, len(v))
+	for i, amount := range v {
+		if amount != 0 {
+			amounts[p.names[i]] = amount
+		}
+	}
+	return amounts
+}
+
+// roomOfTypes works out what a new node of each of the pool's types offers beside its DaemonSets.
+func (p *problem) roomOfTypes(pool *pool) {
+	pool.room = make([]vector, len(pool.types))
+	pool.overhead = make([]resource.Amounts, len(pool.types))
+	for t := range pool.types {
+		pool.room[t] = p.vector(pool.types[t].Allocatable)
+		pool.overhead[t] = resource.Amounts{}
+	}
+	for i := range p.daemons {
+		daemon := &p.daemons[i]
+		if !toleratesAll(daemon.tolerations, pool.taints, true) {
+			continue
+		}
+		requests := p.vector(daemon.requests)
+		for t, word := range pool.maskOfAny(daemon.alternatives) {
+			if word&pool.allowed[t] != 0 {
+				requests.take(pool.room[t], 1)
+				pool.overhead[t].Add(daemon.requests)
+			}
+		}
+	}
+}
+
+// limits are what a NodePool may still launch.
+type limits struct {
+	names     []corev1.ResourceName
+	remaining vector
+	// used is what its nodes have now, for the explanation.
+	used resource.Amounts
+}
+
+func newLimits(p *pool, hosts []cluster.Host, without map[string]bool) limits {
+	l := limits{used: resource.Amounts{}}
+	for name := range p.object.Spec.Limits {
+		l.names = append(l.names, name)
+	}
+	slices.Sort(l.names)
+	for i := range hosts {
+		h := &hosts[i]
+		if h.NodePool() != p.object.Name || without[h.Name()] {
+			continue
+		}
+		if h.Launched() {
+			l.used.Add(h.Capacity())
+		} else {
+			l.used.Add(p.largestCapacity(h.Claim))
+		}
+		l.used[wellknown.ResourceNodes]++
+	}
+	for _, name := range l.names {
+		l.remaining = append(l.remaining, resource.Of(name, p.object.Spec.Limits[name])-l.used[name])
+	}
+	return l
+}
+
+// need is what a node of the type takes of the limits.
+func (l *limits) need(capacity resource.Amounts) vector {
+	v := make(vector, len(l.names))
+	for i, name := range l.names {
+		v[i] = capacity[name]
+		if name == wellknown.ResourceNodes {
+			v[i] = 1
+		}
+	}
+	return v
+}

@@ -1,0 +1,112 @@
+package packing
+
+import (
+	"cmp"
+	"slices"
+)
+
+// How much work a repair may do: so many rounds, each of which takes apart at most so many nodes. The
+// budget is in steps, never in time, so that the plan does not depend on the machine.
+const (
+	repairRounds = 120
+	repairNodes  = 8
+)
+
+// repair takes a plan apart here and there and buys anew what was taken, and keeps what comes out
+// cheaper. Greedy buying leaves its worst nodes for last, so these are taken first, together with
+// others that a fixed sequence picks.
+func (s *search) repair(v *valuation, bought []purchase) []purchase {
+	nodes := single(bought)
+	if len(nodes) < 2 {
+		return bought
+	}
+	left := s.limitsLeft()
+	for _, n := range nodes {
+		n.column.capacity.take(left[n.column.pool], 1)
+	}
+	pick := sequence(1)
+	for round := range repairRounds {
+		slices.SortStableFunc(nodes, func(a, b purchase) int { return cmp.Compare(v.waste(b), v.waste(a)) })
+		taken := choose(len(nodes), round, &pick)
+		nodes = s.rebuy(v, nodes, taken, left)
+	}
+	return nodes
+}
+
+// rebuy buys anew the pods of the nodes at the positions taken, and returns the cheaper of the two
+// plans. It keeps left true.
+func (s *search) rebuy(v *valuation, nodes []purchase, taken []int, left []vector) []purchase {
+	supply := make([]int64, len(s.classes))
+	var old []purchase
+	trial := make([]vector, len(left))
+	for i := range left {
+		trial[i] = slices.Clone(left[i])
+	}
+	for _, at := range taken {
+		n := nodes[at]
+		old = append(old, n)
+		n.column.capacity.take(trial[n.column.pool], -1)
+		for _, t := range n.takes {
+			supply[t.class] += t.n
+		}
+	}
+	fresh := single(s.greedy(v, supply, trial))
+	if !scoreOf(fresh).better(scoreOf(old)) {
+		return nodes
+	}
+	for i := range left {
+		copy(left[i], trial[i])
+	}
+	kept := make([]purchase, 0, len(nodes)-len(old)+len(fresh))
+	for at, n := range nodes {
+		if !slices.Contains(taken, at) {
+			kept = append(kept, n)
+		}
+	}
+	return append(kept, fresh...)
+}
+
+// single spells purchases out, one node each.
+func single(bought []purchase) []purchase {
+	var nodes []purchase
+	for _, b := range bought {
+		for range b.times {
+			nodes = append(nodes, purchase{pattern: b.pattern, times: 1})
+		}
+	}
+	return nodes
+}
+
+// waste is what a node costs beyond what its pods are worth, as a ratio.
+func (v *valuation) waste(n purchase) float64 {
+	worth := 0.0
+	for _, t := range n.takes {
+		worth += float64(t.n) * v.values[t.class]
+	}
+	return n.column.price / worth
+}
+
+// choose picks positions to take apart: the first few, which waste most, and as many others.
+func choose(nodes, round int, pick *sequence) []int {
+	worst := min(1+round%(repairNodes/2), nodes)
+	var taken []int
+	for at := range worst {
+		taken = append(taken, at)
+	}
+	for range round % (repairNodes/2 + 1) {
+		at := int(pick.next() % uint64(nodes))
+		if !slices.Contains(taken, at) {
+			taken = append(taken, at)
+		}
+	}
+	return taken
+}
+
+// sequence is a fixed sequence of numbers that look unrelated (the multiplier is Knuth's for a 64-bit
+// linear congruential generator), so that the search is the same every time.
+type sequence uint64
+
+func (s *sequence) next() uint64 {
+	*s = *s*6364136223846793005 + 1442695040888963407
+	return uint64(*s) >> 33
+}

@@ -1,0 +1,102 @@
+package packing
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// node is a node to launch, with the pods it is for.
+type node struct {
+	column *column
+	pods   []*corev1.Pod
+	rules  []*rule
+	// room it has left if it becomes the column's instance type.
+	room vector
+	// slots that all its pods allow.
+	slots uint64
+	// open are the labels that its pods have decided of those the pool leaves open.
+	open openLabels
+}
+
+// launch plans nodes for the pods that are left, pool by pool in the order of weight: a pod goes to the
+// heaviest pools that can take it, and among pools of one weight to whichever makes the fleet
+// cheapest.
+func (p *problem) launch() {
+	for first := 0; first < len(p.pools); {
+		last := first
+		var tier []int
+		for last < len(p.pools) && p.pools[last].weight() == p.pools[first].weight() {
+			tier = append(tier, last)
+			last++
+		}
+		p.launchFrom(tier)
+		first = last
+	}
+}
+
+func (p *problem) launchFrom(tier []int) {
+	var classes []*class
+	for _, c := range p.classes {
+		if len(c.pods) > 0 && c.admittedByAny(tier) {
+			classes = append(classes, c)
+		}
+	}
+	if len(classes) == 0 {
+		return
+	}
+	search := &search{problem: p, classes: classes, columns: p.columnsFor(tier, classes)}
+	for _, b := range search.cheapest() {
+		p.realize(classes, b)
+	}
+}
+
+func (c *class) admittedByAny(tier []int) bool {
+	for _, index := range tier {
+		if c.rule().perPool[index].admit {
+			return true
+		}
+	}
+	return false
+}
+
+// realize turns a purchase into nodes with pods.
+func (p *problem) realize(classes []*class, b purchase) {
+	pool := p.pools[b.column.pool]
+	for range b.times {
+		n := &node{column: b.column, room: slices.Clone(b.column.room), slots: b.column.slots, open: b.open}
+		for _, t := range b.takes {
+			n.add(classes[t.class], classes[t.class].pop(t.n))
+		}
+		b.column.capacity.take(pool.limits.remaining, 1)
+		p.nodes = append(p.nodes, n)
+	}
+}
+
+func (n *node) add(c *class, pods []*corev1.Pod) {
+	c.requests.take(n.room, int64(len(pods)))
+	n.pods = append(n.pods, pods...)
+	n.rules = append(n.rules, c.rule())
+}
+
+// fillPlanned places pods on nodes that are planned already and have room left.
+func (p *problem) fillPlanned() {
+	for _, c := range p.classes {
+		for _, n := range p.nodes {
+			if len(c.pods) == 0 {
+				break
+			}
+			count := min(c.requests.count(n.room), int64(len(c.pods)))
+			allowed := n.slots & c.rule().perPool[n.column.pool].at(n.column.typ)
+			if count <= 0 || allowed == 0 {
+				continue
+			}
+			open, ok := n.open.and(c.rule().perPool[n.column.pool].open)
+			if !ok {
+				continue
+			}
+			n.slots, n.open = allowed, open
+			n.add(c, c.pop(count))
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"whittle/core/api/karpenter"
+	"whittle/core/cluster"
+	"whittle/core/packing"
+)
+
+// report tells every pod what it may expect: the NodeClaim that is on its way for it, or why there is
+// none. One pod's Event that cannot be written does not keep the others' back.
+func (h *Handler) report(ctx context.Context, plan *packing.Plan, claims []*karpenter.NodeClaim) error {
+	var failures []error
+	record := func(event cluster.Event) {
+		if err := h.Events.Record(ctx, event); err != nil {
+			failures = append(failures, fmt.Errorf("record %s on %s %s: %w", event.Reason, event.Object.Kind, event.Object.Name, err))
+		}
+	}
+	for i := range plan.Launches {
+		for _, pod := range plan.Launches[i].Pods {
+			record(cluster.Event{
+				Object: cluster.PodRef(pod), Type: "Normal", Reason: "Nominated",
+				Message: "Pod should schedule on NodeClaim " + claims[i].Name,
+			})
+		}
+	}
+	for _, unplaced := range plan.Unplaced {
+		record(cluster.Event{
+			Object: cluster.PodRef(unplaced.Pod), Type: "Warning", Reason: "FailedScheduling",
+			Message: unplaced.Message(),
+		})
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,87 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"whittle/core/api/wellknown"
+	"whittle/core/cluster"
+)
+
+// How old things must be before they are taken for forgotten: longer than any function runs, so that
+// what a live invocation is about to write down is left alone.
+const (
+	leakAge   = 3 * time.Minute
+	orphanAge = 3 * time.Minute
+)
+
+// collect squares EC2 with the cluster: instances that no claim knows are terminated, claims whose
+// instance is gone are deleted, and claims whose node was deleted by hand follow it.
+func (h *Handler) collect(ctx context.Context, s *cluster.Snapshot) error {
+	return errors.Join(h.collectInstances(ctx, s), h.collectClaims(ctx, s))
+}
+
+func (h *Handler) collectInstances(ctx context.Context, s *cluster.Snapshot) error {
+	known := map[cluster.InstanceID]bool{}
+	names := map[string]bool{}
+	unlaunched := map[string]bool{}
+	for _, claim := range s.NodeClaims {
+		known[cluster.InstanceIDOf(claim.Status.ProviderID)] = true
+		names[claim.Name] = true
+		if claim.Status.ProviderID == "" {
+			unlaunched[claim.Annotations[wellknown.AnnotationLaunch]] = true
+		}
+	}
+	var failures []error
+	for _, instance := range s.Instances {
+		tags := instance.Tags
+		switch {
+		case !instance.State.Live(), s.Now.Sub(instance.LaunchedAt) < leakAge, known[instance.ID]:
+			continue
+		case names[tags[wellknown.TagNodeClaim]], tags[wellknown.TagLaunch] != "" && unlaunched[tags[wellknown.TagLaunch]]:
+			// Its claim is about to be told of it: lifecycle replays the launch.
+			continue
+		}
+		if err := h.Instances.Terminate(ctx, instance.ID); err != nil {
+			failures = append(failures, fmt.Errorf("terminate leaked instance %s: %w", instance.ID, err))
+			continue
+		}
+		h.Log.Warn("terminated instance", "instance", instance.ID, "type", instance.InstanceType, "reason", "no NodeClaim knows it")
+	}
+	return errors.Join(failures...)
+}
+
+func (h *Handler) collectClaims(ctx context.Context, s *cluster.Snapshot) error {
+	live := map[cluster.InstanceID]bool{}
+	for _, instance := range s.Instances {
+		if instance.State.Live() || instance.State == cluster.InstanceStopping {
+			live[instance.ID] = true
+		}
+	}
+	var failures []error
+	for _, host := range s.Hosts() {
+		if host.Claim == nil || !host.Managed() || host.Claim.DeletionTimestamp != nil {
+			continue
+		}
+		reason := ""
+		switch {
+		case host.Node != nil && host.Node.DeletionTimestamp != nil:
+			reason = "its node was deleted"
+		case host.Launched() && !live[host.InstanceID()] && !host.Ready() && s.Now.Sub(host.Claim.CreationTimestamp.Time) > orphanAge:
+			reason = "its instance is gone"
+		default:
+			continue
+		}
+		h.Log.Warn("garbage collected NodeClaim", "nodeclaim", host.Claim.Name, "reason", reason)
+		if err := h.Writer.DeleteNodeClaim(ctx, host.Claim.Name); err != nil && !apierrors.IsNotFound(err) {
+			failures = append(failures, fmt.Errorf("delete NodeClaim %s, because %s: %w", host.Claim.Name, reason, err))
+			continue
+		}
+		failures = append(failures, h.step(ctx, host.Claim.Name))
+	}
+	return errors.Join(failures...)
+}
