@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -146,7 +147,7 @@ const maxClusterName = 100
 // FIFO group and deduplication ids, which take no other characters.
 func CheckCluster(name string) error {
 	if name == "" {
-		return fmt.Errorf("cluster is missing")
+		return errors.New("cluster is missing")
 	}
 	if len(name) > maxClusterName {
 		return fmt.Errorf("cluster has %d characters, at most %d are allowed", len(name), maxClusterName)

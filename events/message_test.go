@@ -107,13 +107,14 @@ func TestDecodeSaysWhatIsMalformed(t *testing.T) {
 }
 
 func TestStepEndsAtItsBound(t *testing.T) {
-	step, ok := events.Step{Cluster: "demo", NodeClaim: "a"}, true
+	step := events.Step{Cluster: "demo", NodeClaim: "a"}
 	sent := 0
 	for {
-		step, ok = step.Next()
+		next, ok := step.Next()
 		if !ok {
 			break
 		}
+		step = next
 		if sent++; sent > events.MaxRounds {
 			t.Fatalf("sent on more than %d times", events.MaxRounds)
 		}

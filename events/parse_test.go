@@ -14,20 +14,20 @@ import (
 	"whittle/events"
 )
 
-func readFile(t testing.TB, name string) []byte {
-	t.Helper()
+func readFile(tb testing.TB, name string) []byte {
+	tb.Helper()
 	body, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return body
 }
 
-func at(t testing.TB, text string) time.Time {
-	t.Helper()
+func at(tb testing.TB, text string) time.Time {
+	tb.Helper()
 	when, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return when
 }
@@ -118,11 +118,11 @@ func TestParseReadsEveryPayload(t *testing.T) {
 
 // bridgePayloads are the JSON files that hold an event of AWS, and not one of the envelopes in which
 // API Gateway, the API server and SQS deliver.
-func bridgePayloads(t testing.TB) []string {
-	t.Helper()
+func bridgePayloads(tb testing.TB) []string {
+	tb.Helper()
 	all, err := filepath.Glob("*.json")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var names []string
 	for _, name := range all {
@@ -132,7 +132,7 @@ func bridgePayloads(t testing.TB) []string {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		t.Fatal("no payloads found")
+		tb.Fatal("no payloads found")
 	}
 	return names
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"whittle/core/api/aws"
+	"whittle/core/resource"
 )
 
 // Catalog is what one region of EC2 sells. It is immutable once made.
@@ -66,14 +67,17 @@ func (c *Catalog) InstanceTypes(class *aws.EC2NodeClass, settings Settings) []In
 	if settings.VMMemoryOverhead == 0 {
 		settings.VMMemoryOverhead = defaultVMMemoryOverhead
 	}
+	kubelet := kubeletOf(class)
 	b := builder{
-		region:         c.Region,
-		class:          class,
-		family:         familyOf(class),
-		zones:          c.zonesOf(class),
-		settings:       settings,
-		kubelet:        kubeletOf(class),
-		systemReserved: systemReserved(kubeletOf(class)),
+		region:              c.Region,
+		class:               class,
+		family:              familyOf(class),
+		zones:               c.zonesOf(class),
+		settings:            settings,
+		kubelet:             kubelet,
+		kubeReservedByClass: parseReserved(kubelet.KubeReserved),
+		systemReserved:      parseReserved(kubelet.SystemReserved),
+		reservations:        map[reservation]resource.Amounts{},
 	}
 	types := make([]InstanceType, 0, len(c.Shapes))
 	for i := range c.Shapes {

@@ -66,13 +66,16 @@ func (t *InstanceType) values(key string) []string {
 
 // builder makes the instance types of one class.
 type builder struct {
-	region         string
-	class          *aws.EC2NodeClass
-	family         family
-	zones          []zone
-	settings       Settings
-	kubelet        *aws.KubeletConfiguration
-	systemReserved resource.Amounts
+	region   string
+	class    *aws.EC2NodeClass
+	family   family
+	zones    []zone
+	settings Settings
+	kubelet  *aws.KubeletConfiguration
+	// kubeReservedByClass and systemReserved are what the class says, the same for all types.
+	kubeReservedByClass resource.Amounts
+	systemReserved      resource.Amounts
+	reservations        map[reservation]resource.Amounts
 }
 
 func (b *builder) build(shape *Shape) InstanceType {
@@ -80,7 +83,7 @@ func (b *builder) build(shape *Shape) InstanceType {
 	overhead := Overhead{
 		KubeReserved:      b.kubeReserved(shape, capacity[corev1.ResourcePods]),
 		SystemReserved:    b.systemReserved,
-		EvictionThreshold: evictionThreshold(b.kubelet, capacity),
+		EvictionThreshold: b.evictionThreshold(capacity),
 	}
 	return InstanceType{
 		Name:           shape.Name,

@@ -10,11 +10,15 @@ import (
 	"whittle/core/api/wellknown"
 )
 
+// mostLabels is how many a type has at most: 17 that nearly all have, and those of disks, GPUs or
+// accelerators, Windows and placement groups.
+const mostLabels = 24
+
 // labels are those with one value for every node of the shape (upstream computeRequirements). Two
 // differ from upstream for want of data: the EBS bandwidth is the baseline, not the burst, and the
 // nitro-sandbox label is never set. Bare metal has no hypervisor label.
 func (b *builder) labels(shape *Shape) map[string]string {
-	labels := make(map[string]string, 32)
+	labels := make(map[string]string, mostLabels)
 	put := func(key, value string) {
 		if value != "" {
 			labels[key] = value

@@ -57,7 +57,7 @@ func (o *Offering) label(key string) string {
 // offerings are all ways to get the shape within the class's zones, whether to be had now or not.
 func (b *builder) offerings(shape *Shape) []Offering {
 	usable := b.usable(shape)
-	offerings := make([]Offering, 0, 2*len(b.zones))
+	offerings := make([]Offering, 0, 2*min(len(b.zones), len(shape.Zones)))
 	for _, zone := range b.zones {
 		if !shape.soldIn(zone.name) {
 			continue

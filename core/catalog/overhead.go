@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 
-	"whittle/core/api/aws"
 	"whittle/core/resource"
 )
 
@@ -21,7 +21,7 @@ type Overhead struct {
 
 // allocatable is capacity less the overhead, and never below zero, as the kubelet reports it.
 func (o Overhead) allocatable(capacity resource.Amounts) resource.Amounts {
-	left := capacity.Clone()
+	left := maps.Clone(capacity)
 	for _, reserved := range []resource.Amounts{o.KubeReserved, o.SystemReserved, o.EvictionThreshold} {
 		for name, amount := range reserved {
 			left[name] = max(left[name]-amount, 0)
@@ -37,15 +37,37 @@ func (b *builder) kubeReserved(shape *Shape, pods int64) resource.Amounts {
 	if !b.family.overheadByPods {
 		pods = eniLimitedPods(shape, 0)
 	}
-	reserved := resource.Amounts{
-		corev1.ResourceCPU:              reservedMilliCPU(shape.VCPUs),
-		corev1.ResourceMemory:           (11*pods + 255) * mib,
-		corev1.ResourceEphemeralStorage: gib,
+	reserved := reservation{milliCPU: reservedMilliCPU(shape.VCPUs), memory: (11*pods + 255) * mib, storage: gib}
+	for name, amount := range b.kubeReservedByClass {
+		switch name {
+		case corev1.ResourceCPU:
+			reserved.milliCPU = amount
+		case corev1.ResourceMemory:
+			reserved.memory = amount
+		case corev1.ResourceEphemeralStorage:
+			reserved.storage = amount
+		}
 	}
-	for name, amount := range parseReserved(b.kubelet.KubeReserved) {
-		reserved[name] = amount
+	return b.shared(reserved)
+}
+
+// reservation is an overhead before it becomes Amounts.
+type reservation struct {
+	milliCPU, memory, storage int64
+}
+
+// shared makes r Amounts, once for all types that reserve the same: most do with many others, and maps
+// are what computing the types spends its time on.
+func (b *builder) shared(r reservation) resource.Amounts {
+	amounts, known := b.reservations[r]
+	if !known {
+		amounts = resource.Amounts{corev1.ResourceMemory: r.memory, corev1.ResourceEphemeralStorage: r.storage}
+		if r.milliCPU > 0 {
+			amounts[corev1.ResourceCPU] = r.milliCPU
+		}
+		b.reservations[r] = amounts
 	}
-	return reserved
+	return amounts
 }
 
 // reservedMilliCPU is 6 % of the first core, 1 % of the second, 0.5 % of the next two and 0.25 % of all
@@ -58,10 +80,6 @@ func reservedMilliCPU(vcpus int) int64 {
 // clamp is n within 0 and most.
 func clamp(n, most int64) int64 {
 	return max(min(n, most), 0)
-}
-
-func systemReserved(kubelet *aws.KubeletConfiguration) resource.Amounts {
-	return parseReserved(kubelet.SystemReserved)
 }
 
 // parseReserved reads the resources that pods ask for too; process ids are no such. What is no quantity
@@ -89,13 +107,13 @@ func parseAmount(name corev1.ResourceName, text string) (int64, bool) {
 
 // evictionThreshold is what the kubelet keeps free by evicting pods: 100Mi of memory and a tenth of the
 // disk unless evictionHard says otherwise. evictionSoft takes nothing from pods' share.
-func evictionThreshold(kubelet *aws.KubeletConfiguration, capacity resource.Amounts) resource.Amounts {
-	return resource.Amounts{
-		corev1.ResourceMemory: evictionSignal(corev1.ResourceMemory,
-			kubelet.EvictionHard["memory.available"], capacity, 100*mib),
-		corev1.ResourceEphemeralStorage: evictionSignal(corev1.ResourceEphemeralStorage,
-			kubelet.EvictionHard["nodefs.available"], capacity, share(capacity[corev1.ResourceEphemeralStorage], 10)),
-	}
+func (b *builder) evictionThreshold(capacity resource.Amounts) resource.Amounts {
+	hard := b.kubelet.EvictionHard
+	storage := capacity[corev1.ResourceEphemeralStorage]
+	return b.shared(reservation{
+		memory:  evictionSignal(corev1.ResourceMemory, hard["memory.available"], capacity, 100*mib),
+		storage: evictionSignal(corev1.ResourceEphemeralStorage, hard["nodefs.available"], capacity, share(storage, 10)),
+	})
 }
 
 // evictionSignal reads one threshold, a quantity or a percentage of the capacity, of which 100 % turns

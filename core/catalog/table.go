@@ -23,7 +23,7 @@ func ReadTable(r io.Reader, region string) ([]Shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	var shapes []Shape
+	shapes := make([]Shape, 0, expectedShapes)
 	for {
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -44,6 +44,9 @@ func ReadTable(r io.Reader, region string) ([]Shape, error) {
 	slices.SortFunc(shapes, func(a, b Shape) int { return strings.Compare(a.Name, b.Name) })
 	return shapes, nil
 }
+
+// expectedShapes is somewhat above what a region sells.
+const expectedShapes = 1500
 
 // WriteTable writes shapes so that ReadTable reads the same.
 func WriteTable(w io.Writer, region string, shapes []Shape) error {
@@ -219,17 +222,20 @@ func flag(name string, field func(*Shape) *bool) column {
 	}
 }
 
-// list is words joined by slashes, each without the prefix that all have in the shape.
+// list is words joined by slashes, each without the prefix that all have in the shape. Shapes with the
+// same text share one slice, as there are few different ones.
 func list(name, prefix string, field func(*Shape) *[]string) column {
+	seen := map[string][]string{}
 	return column{
 		name: name,
 		read: func(s *Shape, text string) error {
-			if text == "" {
-				return nil
-			}
-			words := strings.Split(text, "/")
-			for i, word := range words {
-				words[i] = prefix + word
+			words, known := seen[text]
+			if !known && text != "" {
+				words = strings.Split(text, "/")
+				for i, word := range words {
+					words[i] = prefix + word
+				}
+				seen[text] = words
 			}
 			*field(s) = words
 			return nil

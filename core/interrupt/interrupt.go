@@ -4,6 +4,7 @@ package interrupt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -118,12 +119,14 @@ func (h *Handler) react(ctx context.Context, s *cluster.Snapshot, host cluster.H
 			return fmt.Errorf("record outage of %s: %w", outage.Offering, err)
 		}
 	}
-	if host.Claim.DeletionTimestamp == nil {
-		if err := h.end(ctx, s, host, message, reason); err != nil {
-			return err
-		}
+	if host.Claim.DeletionTimestamp != nil {
+		// It is going already: of our own will, or by an earlier message. Its drain may be nearer its end.
+		return h.step(ctx, host)
 	}
-	return h.wake(ctx, s.Now, host)
+	if err := h.end(ctx, s, host, message, reason); err != nil {
+		return err
+	}
+	return errors.Join(h.wake(ctx, s.Now, host), h.step(ctx, host))
 }
 
 // end closes the node to new pods before it deletes the claim, so that whoever plans next does not
@@ -176,12 +179,17 @@ func (h *Handler) setDeadline(ctx context.Context, s *cluster.Snapshot, claim *k
 	return nil
 }
 
-// wake has the replacement planned and the old node drained, both at once.
+// wake has the replacement planned at once.
 func (h *Handler) wake(ctx context.Context, now time.Time, host cluster.Host) error {
 	wake := events.Wake{Cluster: h.Cluster, Reason: events.ReasonInterruption, Object: "NodeClaim " + host.Claim.Name}
 	if err := h.Queue.Send(ctx, events.QueueProvision, wake.Outgoing(now)); err != nil {
 		return fmt.Errorf("wake provision: %w", err)
 	}
+	return nil
+}
+
+// step has the old node drained.
+func (h *Handler) step(ctx context.Context, host cluster.Host) error {
 	step := events.Step{Cluster: h.Cluster, NodeClaim: host.Claim.Name}
 	if err := h.Queue.Send(ctx, events.QueueLifecycle, step.Outgoing(0)); err != nil {
 		return fmt.Errorf("send NodeClaim %s to lifecycle: %w", host.Claim.Name, err)

@@ -14,26 +14,40 @@ type search struct {
 	columns []*column
 }
 
-// valuation is an idea of what one pod of each class is worth, in dollars per hour, and the order in
-// which a node of each column is filled under it.
-type valuation struct {
-	values []float64
-	orders [][]int32
-}
-
 // cheapest buys patterns under several valuations, and keeps the cheapest result. Of equally many pods
 // placed the lower price wins, then the fewer nodes.
 func (s *search) cheapest() []purchase {
 	var best []purchase
 	bestScore := score{placed: -1}
-	for _, values := range s.valuations() {
-		v := &valuation{values: values, orders: make([][]int32, len(s.columns))}
-		bought := s.repair(v, s.greedy(v, s.supply(), s.limitsLeft()))
+	try := func(values []float64, start func(supply []int64, left []vector) []purchase) {
+		v := newValuation(values, len(s.columns))
+		supply, left := s.supply(), s.limitsLeft()
+		bought := start(supply, left)
+		bought = s.repair(v, append(bought, s.greedy(v, supply, left)...))
 		if sc := scoreOf(bought); sc.better(bestScore) {
 			best, bestScore = bought, sc
 		}
 	}
+	nothing := func([]int64, []vector) []purchase { return nil }
+	alone := s.aloneValues()
+	try(alone, nothing)
+	if r, ok := s.relax(alone); ok {
+		values := floored(r.values, alone)
+		try(values, nothing)
+		try(values, r.rounded)
+	} else {
+		try(s.mixedValues(alone), nothing)
+	}
 	return best
+}
+
+// floored keeps values from falling to nothing, so that no class is left out of a plan as worthless.
+func floored(values, alone []float64) []float64 {
+	raised := make([]float64, len(values))
+	for i := range values {
+		raised[i] = max(values[i], alone[i]/100)
+	}
+	return raised
 }
 
 func (s *search) supply() []int64 {
@@ -85,31 +99,36 @@ func (s score) better(o score) bool {
 	}
 }
 
-// valuations are two ideas of what a pod is worth: its share of the cheapest node filled with its
-// like, and its requests at the prices of the resources that the best mix of nodes implies.
-func (s *search) valuations() [][]float64 {
+// aloneValues value a pod at its share of the cheapest node filled with its like; 0 when no column
+// admits its class.
+func (s *search) aloneValues() []float64 {
 	alone := make([]float64, len(s.classes))
 	for i, c := range s.classes {
-		alone[i] = math.Inf(1)
+		least := math.Inf(1)
 		for _, column := range s.columns {
 			if column.admitsClass(i) {
-				alone[i] = min(alone[i], column.price/float64(c.requests.count(column.room)))
+				least = min(least, column.price/float64(c.requests.count(column.room)))
 			}
 		}
-		if math.IsInf(alone[i], 1) {
-			alone[i] = 0
+		if !math.IsInf(least, 1) {
+			alone[i] = least
 		}
 	}
+	return alone
+}
+
+// mixedValues value a pod's requests at the prices of the resources that the best mix of nodes implies.
+// A class confined to dear nodes is worth what these cost, whatever the best mix says.
+func (s *search) mixedValues(alone []float64) []float64 {
 	prices := resourcePrices(s.demand(), s.columns)
 	mixed := make([]float64, len(s.classes))
 	for i, c := range s.classes {
 		for d, amount := range c.requests {
 			mixed[i] += float64(amount) * prices[d]
 		}
-		// A class confined to dear nodes is worth what these cost, whatever the best mix says.
 		mixed[i] = max(mixed[i], alone[i]/2)
 	}
-	return [][]float64{alone, mixed}
+	return mixed
 }
 
 // demand is what the pods of the classes ask for together.
@@ -154,7 +173,7 @@ func (s *search) greedy(v *valuation, supply []int64, left []vector) []purchase 
 	for len(queue) > 0 {
 		at := queue[0].column
 		pool := s.columns[at].pool
-		pat, ratio := s.fill(v, at, supply, left[pool])
+		pat, ratio := s.fill(v, at, supply, left[pool], fillSteps)
 		if math.IsInf(ratio, 1) {
 			heap.Pop(&queue)
 			continue
@@ -195,36 +214,24 @@ func (o *offers) Pop() any {
 	return last
 }
 
+// fillSteps is how long fill looks for a better node than the greedy one.
+const fillSteps = 200
+
 // fill works out what a node of the column would carry of the supply, and its price per worth; +Inf
 // when it would carry nothing or the limits forbid it.
-func (s *search) fill(v *valuation, at int, supply []int64, left vector) (pattern, float64) {
+func (s *search) fill(v *valuation, at int, supply []int64, left vector, steps int) (pattern, float64) {
 	c := s.columns[at]
 	pat := pattern{column: c}
 	if !c.capacity.fits(left) {
 		return pat, math.Inf(1)
 	}
-	if v.orders[at] == nil {
-		v.orders[at] = s.densest(c, v.values)
-	}
-	room := slices.Clone(c.room)
 	worth := 0.0
-	for _, i := range v.orders[at] {
-		if supply[i] == 0 {
-			continue
-		}
-		class := s.classes[i]
-		n := min(class.requests.count(room), supply[i])
-		if n <= 0 {
-			continue
-		}
-		open, ok := pat.open.and(class.rule().perPool[c.pool].open)
-		if !ok {
-			continue
-		}
-		pat.open = open
-		class.requests.take(room, n)
-		worth += float64(n) * v.values[i]
-		pat.takes = append(pat.takes, take{class: int(i), n: n})
+	if o := s.orderOf(v, at); s.openOn(c.pool) {
+		worth = s.fillOpen(&pat, o, v.values, supply)
+	} else {
+		k := &knapsack{search: s, order: o, values: v.values, supply: supply, room: slices.Clone(c.room), steps: steps}
+		k.look(0, 0)
+		pat.takes, worth = k.best, k.worth
 	}
 	if worth <= 0 {
 		return pat, math.Inf(1)
@@ -232,25 +239,35 @@ func (s *search) fill(v *valuation, at int, supply []int64, left vector) (patter
 	return pat, c.price / worth
 }
 
-// densest orders the classes that a column admits by worth per share of the node, the dearest first.
-func (s *search) densest(c *column, values []float64) []int32 {
-	density := make([]float64, len(s.classes))
-	order := make([]int32, 0, len(s.classes))
-	for i, class := range s.classes {
-		if !c.admitsClass(i) {
+// openOn reports whether pods of one node of the pool may have to agree on labels.
+func (s *search) openOn(pool int) bool {
+	for _, c := range s.classes {
+		if len(c.rule().perPool[pool].open) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fillOpen fills a node greedily with pods that agree on the labels the pool leaves open.
+func (s *search) fillOpen(pat *pattern, o *order, values []float64, supply []int64) (worth float64) {
+	room := slices.Clone(pat.column.room)
+	for _, i := range o.classes {
+		class := s.classes[i]
+		n := min(class.requests.count(room), supply[i])
+		if n <= 0 {
 			continue
 		}
-		share := 0.0
-		for d, amount := range class.requests {
-			if amount > 0 {
-				share += float64(amount) / float64(c.room[d])
-			}
+		open, ok := pat.open.and(class.rule().perPool[pat.column.pool].open)
+		if !ok {
+			continue
 		}
-		density[i] = values[i] / share
-		order = append(order, int32(i))
+		pat.open = open
+		class.requests.take(room, n)
+		worth += float64(n) * values[i]
+		pat.takes = append(pat.takes, take{class: int(i), n: n})
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(density[b], density[a]) })
-	return order
+	return worth
 }
 
 // repeats is how many times the pattern can be bought from what is left.

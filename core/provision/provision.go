@@ -100,34 +100,32 @@ func (h *Handler) Handle(ctx context.Context, wake events.Wake) error {
 // wakes of one second are sent once and a pod may have come after the first look.
 func (h *Handler) pass(ctx context.Context, wake events.Wake) error {
 	began := h.Clock.Now()
-	seen, err := h.look(ctx, wake)
-	if err != nil {
+	if err := h.look(ctx, wake); err != nil {
 		return err
 	}
 	rest := began.Truncate(time.Second).Add(time.Second).Sub(h.Clock.Now())
-	if rest <= 0 || seen.empty() {
+	if rest <= 0 {
 		return nil
 	}
 	if err := h.Clock.Sleep(ctx, rest); err != nil {
 		return fmt.Errorf("wait for the second to end: %w", err)
 	}
-	_, err = h.look(ctx, wake)
-	return err
+	return h.look(ctx, wake)
 }
 
 // look reads a settled cluster and acts on it.
-func (h *Handler) look(ctx context.Context, wake events.Wake) (waiting, error) {
+func (h *Handler) look(ctx context.Context, wake events.Wake) error {
 	snapshot, err := h.settled(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	snapshot.Outages, err = h.Ledger.Outages(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read outages: %w", err)
+		return fmt.Errorf("read outages: %w", err)
 	}
 	plan := packing.Solve(snapshot, packing.Options{})
 	h.Log.Info("computed plan", append([]any{"cluster", h.Cluster, "reason", wake.Reason}, plan.Summary()...)...)
-	return waitingPods(snapshot), h.act(ctx, snapshot, plan)
+	return h.act(ctx, snapshot, plan)
 }
 
 // act creates the plan's NodeClaims, launches them with as few calls as it can, and says what it did.

@@ -53,8 +53,6 @@ func (h *Handler) read(ctx context.Context) (*cluster.Snapshot, error) {
 // waiting is the UIDs of pods that wait for a node.
 type waiting map[types.UID]bool
 
-func (w waiting) empty() bool { return len(w) == 0 }
-
 // grew reports whether now has a pod that w has not.
 func (w waiting) grew(now waiting) bool {
 	for uid := range now {

@@ -84,12 +84,14 @@ func (s Set) undefined(incoming Set, allowed func(key string) bool) (first strin
 	return first, found
 }
 
-// hint is a well-known label or one of s that contains key or ends in the same name.
+// hint is a well-known label or one of s that ends in the same name as key, or else contains it.
 func (s Set) hint(key string) string {
-	for _, known := range slices.Concat(WellKnownKeys(), s.Keys()) {
-		if known != key && (strings.Contains(known, key) || labelName(known) == labelName(key)) {
-			return known
-		}
+	known := slices.Concat(WellKnownKeys(), s.Keys())
+	if i := slices.IndexFunc(known, func(k string) bool { return k != key && labelName(k) == labelName(key) }); i >= 0 {
+		return known[i]
+	}
+	if i := slices.IndexFunc(known, func(k string) bool { return k != key && strings.Contains(k, key) }); i >= 0 {
+		return known[i]
 	}
 	return ""
 }

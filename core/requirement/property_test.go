@@ -40,6 +40,8 @@ func modelOf(operator karpenter.Operator, values []string) model {
 			m[candidate] = !listed
 		case karpenter.OpExists:
 			m[candidate] = true
+		case karpenter.OpDoesNotExist:
+			m[candidate] = false
 		case karpenter.OpGt:
 			m[candidate] = err == nil && n > bound
 		case karpenter.OpLt:

@@ -135,6 +135,10 @@ func TestCompatible(t *testing.T) {
 			`label "example.com/zone" does not have known values: wanted In [us-east-1a] (typo of "topology.kubernetes.io/zone"?)`, true,
 		},
 		{
+			"bare name", set(), set(requirement.New("zone", karpenter.OpIn, "us-east-1a")), requirement.WellKnown,
+			`label "zone" does not have known values: wanted In [us-east-1a] (typo of "topology.kubernetes.io/zone"?)`, true,
+		},
+		{
 			"typo of a label of the pool", team(karpenter.OpIn, "red"), set(requirement.New("company.io/team", karpenter.OpIn, "red")), requirement.WellKnown,
 			`label "company.io/team" does not have known values: wanted In [red] (typo of "company/team"?)`, true,
 		},

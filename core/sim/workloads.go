@@ -120,17 +120,23 @@ func (w *workloads) roll(deployment *appsv1.Deployment, current *appsv1.ReplicaS
 	var others, ready int32
 	for _, set := range earlier {
 		others += max(orOne(set.Spec.Replicas), set.Status.Replicas)
-		ready += set.Status.ReadyReplicas
+		ready += readyReplicas(set)
 	}
 	w.setReplicas(current, max(0, min(wanted, wanted+surge-others)))
 	for _, set := range earlier {
 		replicas := orOne(set.Spec.Replicas)
-		broken := max(0, replicas-set.Status.ReadyReplicas)
-		spare := max(0, ready+current.Status.ReadyReplicas-(wanted-missing))
+		broken := replicas - readyReplicas(set)
+		spare := max(0, ready+readyReplicas(current)-(wanted-missing))
 		less := min(replicas, broken+spare)
 		ready -= max(0, less-broken)
 		w.setReplicas(set, replicas-less)
 	}
+}
+
+// readyReplicas leaves out pods that are counted as ready still, though they are more than the ReplicaSet
+// wants by now.
+func readyReplicas(set *appsv1.ReplicaSet) int32 {
+	return min(set.Status.ReadyReplicas, orOne(set.Spec.Replicas))
 }
 
 // rolling is how many pods more than wanted, and how many fewer ready ones, a rollout may have.

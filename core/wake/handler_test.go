@@ -68,40 +68,40 @@ func (s *stage) post(what string, body []byte) wake.Response {
 	return s.handler.Handle(context.Background(), wake.Request{Method: "POST", Path: "/" + token + "/" + what, Body: body})
 }
 
-func payload(t testing.TB, name string) []byte {
-	t.Helper()
+func payload(tb testing.TB, name string) []byte {
+	tb.Helper()
 	body, err := os.ReadFile("../../events/" + name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return body
 }
 
 // edited is a payload in which one text is replaced by another.
-func edited(t testing.TB, name, old, new string) []byte {
-	t.Helper()
-	body := string(payload(t, name))
-	if !strings.Contains(body, old) {
-		t.Fatalf("%s does not contain %q", name, old)
+func edited(tb testing.TB, name, before, after string) []byte {
+	tb.Helper()
+	body := string(payload(tb, name))
+	if !strings.Contains(body, before) {
+		tb.Fatalf("%s does not contain %q", name, before)
 	}
-	return []byte(strings.Replace(body, old, new, 1))
+	return []byte(strings.Replace(body, before, after, 1))
 }
 
 // answered decodes a response that must be a proper AdmissionReview.
-func answered(t testing.TB, response wake.Response) *admissionv1.AdmissionResponse {
-	t.Helper()
+func answered(tb testing.TB, response wake.Response) *admissionv1.AdmissionResponse {
+	tb.Helper()
 	if response.Status != 200 {
-		t.Fatalf("status is %d: %s", response.Status, response.Body)
+		tb.Fatalf("status is %d: %s", response.Status, response.Body)
 	}
 	if got := response.Header["content-type"]; got != "application/json" {
-		t.Errorf("content-type is %q", got)
+		tb.Errorf("content-type is %q", got)
 	}
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(response.Body, &review); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if review.APIVersion != "admission.k8s.io/v1" || review.Kind != "AdmissionReview" || review.Response == nil || review.Request != nil {
-		t.Fatalf("not a response: %s", response.Body)
+		tb.Fatalf("not a response: %s", response.Body)
 	}
 	return review.Response
 }
@@ -273,7 +273,7 @@ func TestImproperRequestsAreRefusedAndNotPassedOn(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := newStage()
-			response := s.handler.Handle(context.Background(), test.request)
+			response := s.handler.Handle(t.Context(), test.request)
 			if response.Status != test.status {
 				t.Errorf("status is %d, want %d", response.Status, test.status)
 			}
@@ -290,14 +290,14 @@ func TestImproperRequestsAreRefusedAndNotPassedOn(t *testing.T) {
 func TestNoTokenOpensAHandlerWithoutToken(t *testing.T) {
 	s := newStage()
 	s.handler.Token = ""
-	response := s.handler.Handle(context.Background(), wake.Request{Method: "POST", Path: "//events", Body: payload(t, "admission-failed-scheduling.json")})
+	response := s.handler.Handle(t.Context(), wake.Request{Method: "POST", Path: "//events", Body: payload(t, "admission-failed-scheduling.json")})
 	if response.Status != 403 {
 		t.Errorf("status is %d, want 403", response.Status)
 	}
 }
 
 func TestWrongMethodNamesTheRightOne(t *testing.T) {
-	response := newStage().handler.Handle(context.Background(), wake.Request{Method: "PUT", Path: "/" + token + "/events"})
+	response := newStage().handler.Handle(t.Context(), wake.Request{Method: "PUT", Path: "/" + token + "/events"})
 	if got := response.Header["allow"]; got != "POST" {
 		t.Errorf("allow is %q, want POST", got)
 	}

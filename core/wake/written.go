@@ -5,11 +5,12 @@ import (
 	"reflect"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"whittle/core/api/aws"
 	"whittle/core/api/karpenter"
+	"whittle/core/api/warning"
 	"whittle/events"
 )
 
@@ -37,45 +38,77 @@ func wakeNews(cluster, reason, object string) news {
 	return news{wake: &events.Wake{Cluster: cluster, Reason: reason, Object: object}}
 }
 
+// stepNews is nothing for a claim without a name: whoever calls back about one is no API server, which
+// has generated it by then.
 func stepNews(cluster, claim string) news {
+	if claim == "" {
+		return news{}
+	}
 	return news{step: &events.Step{Cluster: cluster, NodeClaim: claim}}
 }
 
-// object is a pointer to one of the objects people write.
-type object[T any] interface {
+// written is a pointer to one of the objects people write.
+type written[T any] interface {
 	*T
-	metav1.Object
+	SetDefaults() []warning.Warning
+	Validate() field.ErrorList
+}
+
+// updatable is an object of which something must not change.
+type updatable[P any] interface {
+	ValidateUpdate(old P) field.ErrorList
 }
 
 // judgeObject decides on one write. Objects that exist already are not held against rules that came
 // after them: a write that leaves the spec as it is, such as one that takes a finalizer off, is
 // always allowed, and nobody is woken by it.
-func judgeObject[T any, P object[T]](request *admissionv1.AdmissionRequest, tell func(P) news) (verdict, error) {
-	current, old := P(new(T)), P(new(T))
+func judgeObject[T any, P written[T]](request *admissionv1.AdmissionRequest, tell func(P) news) (verdict, error) {
 	switch request.Operation {
 	case admissionv1.Create:
-		if err := decodeInto(fieldObject, request.Object, current); err != nil {
-			return verdict{}, err
-		}
+		return judgeSpec[T](request, nil, tell)
 	case admissionv1.Update:
 		if sameSpec(request.Object, request.OldObject) {
 			return verdict{}, nil
 		}
-		if err := decodeInto(fieldObject, request.Object, current); err != nil {
-			return verdict{}, err
-		}
+		old := P(new(T))
 		if err := decodeInto(fieldOldObject, request.OldObject, old); err != nil {
 			return verdict{}, err
 		}
+		return judgeSpec[T](request, old, tell)
 	case admissionv1.Delete:
+		old := P(new(T))
 		if err := decodeInto(fieldOldObject, request.OldObject, old); err != nil {
 			return verdict{}, err
 		}
 		return verdict{news: tell(old)}, nil
-	default:
-		return verdict{}, refused(statusUnprocessable, "operation is %q, want CREATE, UPDATE or DELETE", request.Operation)
 	}
-	return verdict{news: tell(current)}, nil
+	return verdict{}, refused(statusUnprocessable, "operation is %q, want CREATE, UPDATE or DELETE", request.Operation)
+}
+
+// judgeSpec validates the object of the request, and the change from old unless that is nil.
+func judgeSpec[T any, P written[T]](request *admissionv1.AdmissionRequest, old P, tell func(P) news) (verdict, error) {
+	if len(request.Object.Raw) == 0 {
+		return verdict{}, refused(statusBadRequest, "%s is missing", fieldObject)
+	}
+	current := P(new(T))
+	if err := json.Unmarshal(request.Object.Raw, current); err != nil {
+		// The review is sound, and what was written is not: to refuse the call would let it pass
+		// wherever the callback is configured to fail open.
+		return verdict{problems: []string{err.Error()}}, nil
+	}
+	v := verdict{}
+	for _, w := range current.SetDefaults() {
+		v.warnings = append(v.warnings, w.String())
+	}
+	errs := current.Validate()
+	if guarded, ok := any(current).(updatable[P]); ok && old != nil {
+		errs = append(errs, guarded.ValidateUpdate(old)...)
+	}
+	for _, err := range errs {
+		v.problems = append(v.problems, err.Error())
+	}
+	v.news = tell(current)
+	return v, nil
 }
 
 // sameSpec compares what was written, not what we know of it, so that no difference is missed.

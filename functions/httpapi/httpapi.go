@@ -5,6 +5,7 @@ package httpapi
 import (
 	"context"
 	"encoding/base64"
+	"net/http"
 	"strings"
 
 	awsevents "github.com/aws/aws-lambda-go/events"
@@ -18,9 +19,9 @@ func Handler(
 	handle func(context.Context, wake.Request) wake.Response,
 ) func(context.Context, awsevents.APIGatewayV2HTTPRequest) (awsevents.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, event awsevents.APIGatewayV2HTTPRequest) (awsevents.APIGatewayV2HTTPResponse, error) {
-		body, err := bodyOf(event)
-		if err != nil {
-			return awsevents.APIGatewayV2HTTPResponse{StatusCode: 400, Body: "body is not base64: " + err.Error() + "\n"}, nil
+		body, ok := bodyOf(event)
+		if !ok {
+			return awsevents.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest, Body: "body is not base64\n"}, nil
 		}
 		response := handle(ctx, wake.Request{
 			Method: event.RequestContext.HTTP.Method,
@@ -36,11 +37,13 @@ func Handler(
 	}
 }
 
-func bodyOf(event awsevents.APIGatewayV2HTTPRequest) ([]byte, error) {
+// bodyOf is the body as it was sent; ok is false for one that claims to be base64 and is not.
+func bodyOf(event awsevents.APIGatewayV2HTTPRequest) (body []byte, ok bool) {
 	if !event.IsBase64Encoded {
-		return []byte(event.Body), nil
+		return []byte(event.Body), true
 	}
-	return base64.StdEncoding.DecodeString(event.Body)
+	body, err := base64.StdEncoding.DecodeString(event.Body)
+	return body, err == nil
 }
 
 // defaultStage serves an API at the root of its address; the names of other stages begin every path

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 			if diff := cmp.Diff(wantResponse, response); diff != "" {
 				t.Errorf("response (-want +got):\n%s", diff)
 			}
-			if got.Method != "POST" || got.Path != test.path || got.Header["content-type"] != "application/json" {
+			if got.Method != http.MethodPost || got.Path != test.path || got.Header["content-type"] != "application/json" {
 				t.Errorf("request is %s %s, %v", got.Method, got.Path, got.Header)
 			}
 			var review struct{ Kind string }
@@ -124,7 +125,7 @@ func TestABodyThatIsNotBase64IsRefused(t *testing.T) {
 		return wake.Response{}
 	})
 	response, err := fn(t.Context(), awsevents.APIGatewayV2HTTPRequest{Body: "{}", IsBase64Encoded: true})
-	if err != nil || response.StatusCode != 400 {
+	if err != nil || response.StatusCode != http.StatusBadRequest {
 		t.Errorf("status %d, error %v; want 400", response.StatusCode, err)
 	}
 }

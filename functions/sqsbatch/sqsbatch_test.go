@@ -146,9 +146,7 @@ func TestEveryFailureIsLoggedOnce(t *testing.T) {
 func TestAPanicIsLoggedWithItsPlace(t *testing.T) {
 	var log bytes.Buffer
 	handler := sqsbatch.Handler(func(context.Context, sqsbatch.Record) error {
-		var claims []string
-		_ = claims[len(claims)]
-		return nil
+		panic("index out of range")
 	}, sqsbatch.WithLogger(slog.New(slog.NewJSONHandler(&log, nil))))
 	if _, err := handler(t.Context(), batch(standardARN, "1")); err != nil {
 		t.Fatal(err)

@@ -20,10 +20,12 @@ import (
 	"whittle/functions/httpapi"
 )
 
+const keyError = "error"
+
 func main() {
 	log := slog.New(lambdacontext.NewLogHandler())
 	if err := run(context.Background(), log); err != nil {
-		log.Error("wake does not start", slog.Any("error", err))
+		log.Error("wake does not start", slog.Any(keyError, err))
 		os.Exit(1)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -82,7 +83,7 @@ func TestPayloadsThroughTheRuntime(t *testing.T) {
 			if err := json.Unmarshal([]byte(response.Body), &review); err != nil {
 				t.Fatal(err)
 			}
-			if response.StatusCode != 200 || review.Response == nil || !review.Response.Allowed {
+			if response.StatusCode != http.StatusOK || review.Response == nil || !review.Response.Allowed {
 				t.Errorf("response is %d %s, want an allowance", response.StatusCode, response.Body)
 			}
 			if diff := cmp.Diff(counter{queue: 1}, sent); diff != "" {

@@ -37,7 +37,7 @@ func ParseAlias(alias string) (family AMIFamily, version string, err error) {
 	}
 	name, version, _ := strings.Cut(alias, "@")
 	for _, family := range Families() {
-		if family != FamilyCustom && strings.EqualFold(name, string(family)) {
+		if family != FamilyCustom && name == strings.ToLower(string(family)) {
 			return family, version, nil
 		}
 	}

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,7 +22,7 @@ func (c *EC2NodeClass) SetDefaults() []warning.Warning {
 // aliasOfFamily selects the latest image of a family that is named without any selector, which was
 // enough in v1beta1.
 func (s *EC2NodeClassSpec) aliasOfFamily(spec *field.Path) []warning.Warning {
-	if s.AMIFamily == nil || *s.AMIFamily == FamilyCustom || len(s.AMISelectorTerms) > 0 {
+	if s.AMIFamily == nil || len(s.AMISelectorTerms) > 0 || *s.AMIFamily == FamilyCustom || !slices.Contains(Families(), *s.AMIFamily) {
 		return nil
 	}
 	alias := s.AMIFamily.Alias(AliasLatest)

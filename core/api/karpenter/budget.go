@@ -84,7 +84,7 @@ func (b Budget) Active(now time.Time) (bool, error) {
 	}
 	schedule, err := parseSchedule(*b.Schedule)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("parse schedule %q: %w", *b.Schedule, err)
 	}
 	if b.Duration != nil {
 		fired := schedule.Next(now.UTC().Add(-b.Duration.Duration))

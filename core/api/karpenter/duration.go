@@ -43,6 +43,14 @@ func (d NillableDuration) String() string {
 	}
 }
 
+// Equal reports whether both last equally long, however they are written.
+func (d NillableDuration) Equal(other NillableDuration) bool {
+	if d.Duration == nil || other.Duration == nil {
+		return d.Duration == other.Duration
+	}
+	return *d.Duration == *other.Duration
+}
+
 // UnmarshalJSON reads a Go duration or Never.
 func (d *NillableDuration) UnmarshalJSON(data []byte) error {
 	var text string

@@ -23,8 +23,10 @@ type NodePool struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Spec is what the pool's author asks for.
 	// +required
-	Spec   NodePoolSpec   `json:"spec"`
+	Spec NodePoolSpec `json:"spec"`
+	// Status is what Whittle found.
 	Status NodePoolStatus `json:"status,omitempty"`
 }
 
@@ -46,6 +48,10 @@ type NodePoolList struct {
 }
 
 // NodePoolSpec is what a NodePool's author asks for.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.replicas) == has(oldSelf.replicas)",message="replicas may be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.limits) || self.limits.all(x, x == 'nodes')",message="with replicas, only nodes may be limited"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.weight)",message="weight may not be set with replicas"
 type NodePoolSpec struct {
 	// Template is what every NodeClaim of the pool is made from; changing it drifts the pool's nodes.
 	// +required
@@ -68,180 +74,19 @@ type NodePoolSpec struct {
 	Replicas *int64 `json:"replicas,omitempty"`
 }
 
-// NodeClaimTemplate is the shape of the NodeClaims a NodePool makes.
-type NodeClaimTemplate struct {
-	// +optional
-	ObjectMeta TemplateMeta `json:"metadata,omitempty"`
-	// +required
-	Spec NodeClaimTemplateSpec `json:"spec"`
-}
-
-// TemplateMeta is the metadata that a template gives to its nodes.
-type TemplateMeta struct {
-	// Labels become labels of the node and requirements of the pool.
-	// +kubebuilder:validation:MaxProperties=100
-	// +optional
-	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations are copied to the NodeClaim and the node.
-	// +optional
-	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-// NodeClaimTemplateSpec is the part of a NodeClaim's spec that its NodePool decides.
-type NodeClaimTemplateSpec struct {
-	// Taints that pods must tolerate.
-	// +optional
-	Taints []corev1.Taint `json:"taints,omitempty"`
-	// StartupTaints are on the node until something takes them off; pods need not tolerate them.
-	// +optional
-	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
-	// Requirements constrain the labels of the nodes.
-	// +kubebuilder:validation:MaxItems:=100
-	// +required
-	Requirements []Requirement `json:"requirements"`
-	// +required
-	NodeClassRef NodeClassReference `json:"nodeClassRef"`
-	// TerminationGracePeriod is the longest a drain may take before pods are deleted by force.
-	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
-	// +kubebuilder:validation:Type="string"
-	// +optional
-	TerminationGracePeriod *metav1.Duration `json:"terminationGracePeriod,omitempty"`
-	// ExpireAfter is the age at which a node is replaced. Default 720h.
-	// +kubebuilder:default:="720h"
-	// +kubebuilder:validation:Pattern=`^(([0-9]+(s|m|h))+|Never)$`
-	// +kubebuilder:validation:Type="string"
-	// +kubebuilder:validation:Schemaless
-	// +optional
-	ExpireAfter *NillableDuration `json:"expireAfter,omitempty"`
-}
-
-// NodeClassReference names the class that holds the cloud's settings.
-type NodeClassReference struct {
-	// Group of the class; none means karpenter.k8s.aws.
-	// +optional
-	Group string `json:"group,omitempty"`
-	// +required
-	Kind string `json:"kind"`
-	// +required
-	Name string `json:"name"`
-}
-
-// Operator of a Requirement. Gte and Lte exist here only; Kubernetes' own selectors stop at Gt and Lt.
-//
-// +kubebuilder:validation:Enum:={In,NotIn,Exists,DoesNotExist,Gt,Lt,Gte,Lte}
-type Operator string
-
-// The operators of a Requirement.
-const (
-	OpIn           Operator = "In"
-	OpNotIn        Operator = "NotIn"
-	OpExists       Operator = "Exists"
-	OpDoesNotExist Operator = "DoesNotExist"
-	OpGt           Operator = "Gt"
-	OpLt           Operator = "Lt"
-	OpGte          Operator = "Gte"
-	OpLte          Operator = "Lte"
-)
-
-// Requirement constrains one label of the nodes.
-type Requirement struct {
-	// +kubebuilder:validation:MaxLength=316
-	// +required
-	Key string `json:"key"`
-	// +required
-	Operator Operator `json:"operator"`
-	// +optional
-	Values []string `json:"values,omitempty"`
-	// MinValues is how many distinct values of the key the candidate instance types must keep.
-	// +kubebuilder:validation:Minimum:=1
-	// +kubebuilder:validation:Maximum:=50
-	// +optional
-	MinValues *int `json:"minValues,omitempty"`
-}
-
-// ConsolidationPolicy says which nodes consolidation may touch.
-//
-// +kubebuilder:validation:Enum:={WhenEmpty,WhenEmptyOrUnderutilized,Balanced,WhenUnderutilized}
-type ConsolidationPolicy string
-
-// The consolidation policies. WhenUnderutilized is how v1beta1 spelled WhenEmptyOrUnderutilized.
-const (
-	ConsolidateWhenEmpty                ConsolidationPolicy = "WhenEmpty"
-	ConsolidateWhenEmptyOrUnderutilized ConsolidationPolicy = "WhenEmptyOrUnderutilized"
-	ConsolidateBalanced                 ConsolidationPolicy = "Balanced"
-	ConsolidateWhenUnderutilized        ConsolidationPolicy = "WhenUnderutilized"
-)
-
-// Disruption says when and how many nodes may be removed or replaced.
-type Disruption struct {
-	// ConsolidateAfter is how long a node must be without pod changes; Never turns consolidation off,
-	// that of empty nodes too.
-	// +kubebuilder:default:="0s"
-	// +kubebuilder:validation:Pattern=`^(([0-9]+(s|m|h))+|Never)$`
-	// +kubebuilder:validation:Type="string"
-	// +kubebuilder:validation:Schemaless
-	// +optional
-	ConsolidateAfter *NillableDuration `json:"consolidateAfter,omitempty"`
-	// +kubebuilder:default:="WhenEmptyOrUnderutilized"
-	// +optional
-	ConsolidationPolicy ConsolidationPolicy `json:"consolidationPolicy,omitempty"`
-	// Budgets cap how many nodes may be going at once; of those active, the tightest wins.
-	// +kubebuilder:default:={{nodes: "10%"}}
-	// +kubebuilder:validation:MaxItems=50
-	// +optional
-	Budgets []Budget `json:"budgets,omitzero"`
-	// ExpireAfter is where v1beta1 kept template.spec.expireAfter; it is read when that is not set.
-	// +kubebuilder:validation:Pattern=`^(([0-9]+(s|m|h))+|Never)$`
-	// +kubebuilder:validation:Type="string"
-	// +kubebuilder:validation:Schemaless
-	// +optional
-	ExpireAfter *NillableDuration `json:"expireAfter,omitempty"`
-}
-
-// DisruptionReason is why a node is removed of Whittle's own will.
-//
-// +kubebuilder:validation:Enum={Underutilized,Empty,Drifted}
-type DisruptionReason string
-
-// The reasons that budgets know.
-const (
-	ReasonUnderutilized DisruptionReason = "Underutilized"
-	ReasonEmpty         DisruptionReason = "Empty"
-	ReasonDrifted       DisruptionReason = "Drifted"
-)
-
-// Budget caps how many of a pool's nodes may be going at once.
-type Budget struct {
-	// Reasons it holds for; none means all.
-	// +kubebuilder:validation:MaxItems=50
-	// +optional
-	Reasons []DisruptionReason `json:"reasons,omitempty"`
-	// Nodes is a number, or a percentage of the pool's nodes, rounded up.
-	// +kubebuilder:validation:Pattern:="^((100|[0-9]{1,2})%|[0-9]+)$"
-	// +kubebuilder:default:="10%"
-	Nodes string `json:"nodes"`
-	// Schedule is a cron expression in UTC at whose firings the budget becomes active.
-	// +optional
-	Schedule *string `json:"schedule,omitempty"`
-	// Duration is how long it stays active. Without one, until one step of the schedule's finest
-	// varying field later.
-	// +kubebuilder:validation:Pattern=`^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$`
-	// +kubebuilder:validation:Type="string"
-	// +optional
-	Duration *metav1.Duration `json:"duration,omitempty"`
-}
-
 // NodePoolStatus is what Whittle found.
 type NodePoolStatus struct {
 	// Resources is the sum of the capacity of the pool's nodes, and their number as "nodes".
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
+	// Nodes is the number of the pool's nodes.
 	// +kubebuilder:default:=0
 	// +optional
 	Nodes *int64 `json:"nodes,omitempty"`
 	// NodeClassObservedGeneration is the class's generation when registration health was last reset.
 	// +optional
 	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
+	// Conditions of the pool: Ready and what it is made of.
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

@@ -1,6 +1,7 @@
 package karpenter
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -19,27 +20,27 @@ func macros() []string {
 func parseSchedule(text string) (*cron.SpecSchedule, error) {
 	if strings.HasPrefix(text, "@") {
 		if !slices.Contains(macros(), text) {
-			return nil, fmt.Errorf("schedule %q: want one of %s, or five fields such as \"0 9 * * mon-fri\"", text, strings.Join(macros(), ", "))
+			return nil, fmt.Errorf("want one of %s, or five fields such as \"0 9 * * mon-fri\"", strings.Join(macros(), ", "))
 		}
 	} else if fields := strings.Fields(text); len(fields) > 0 && strings.Contains(fields[0], "TZ=") {
-		return nil, fmt.Errorf("schedule %q: has a time zone; schedules are in UTC", text)
+		return nil, errors.New("has a time zone; schedules are in UTC")
 	} else if len(fields) != 5 {
-		return nil, fmt.Errorf("schedule %q: has %d fields, want five: minute, hour, day of month, month, day of week", text, len(fields))
+		return nil, fmt.Errorf("has %d fields, want five: minute, hour, day of month, month, day of week", len(fields))
 	}
 	parsed, err := cron.ParseStandard(text)
 	if err != nil {
-		return nil, fmt.Errorf("schedule %q: %w", text, err)
+		return nil, err
 	}
 	schedule, isSpec := parsed.(*cron.SpecSchedule)
 	if !isSpec {
-		return nil, fmt.Errorf("schedule %q: want five fields such as \"0 9 * * mon-fri\"", text)
+		return nil, errors.New("want five fields such as \"0 9 * * mon-fri\"")
 	}
 	schedule.Location = time.UTC
 	// A date that never comes, such as 30 February. The longest wait between two firings is from one
 	// 29 February over a century that has none to the next, which the parser gives up on; so ask from
 	// just before a leap year.
 	if schedule.Next(time.Date(2027, time.December, 31, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, fmt.Errorf("schedule %q: names a date that never comes", text)
+		return nil, errors.New("names a date that never comes")
 	}
 	return schedule, nil
 }
