@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -142,7 +143,7 @@ func TestAdmissionAnswers(t *testing.T) {
 			})
 			err := w.Kube().Apply(t.Context(), nodePool("p", "default"))
 			var code int32
-			if status, ok := err.(apierrors.APIStatus); ok {
+			if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 				code = status.Status().Code
 			}
 			if code != test.wantCode || err != nil && !strings.Contains(err.Error(), test.wantText) {

@@ -115,10 +115,10 @@ func (w *World) Advance(d time.Duration) {
 	w.clock.runTo(w.clock.now.Add(d))
 }
 
-// RunUntil lets the world go on until the condition holds, and reports whether it came to hold within
-// max. The condition is looked at after everything that happens.
-func (w *World) RunUntil(condition func() bool, max time.Duration) bool {
-	limit := w.clock.now.Add(max)
+// RunUntil lets the world go on until the condition holds, and reports whether it came to hold in that
+// time. The condition is looked at after everything that happens.
+func (w *World) RunUntil(condition func() bool, within time.Duration) bool {
+	limit := w.clock.now.Add(within)
 	for !condition() {
 		if !w.clock.step(limit) {
 			w.clock.runTo(limit)

@@ -5,6 +5,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"whittle/core/api/karpenter"
 )
 
 // setDefaults fills in what the API server and its built-in admission plugins would, as far as the world
@@ -12,6 +14,10 @@ import (
 func setDefaults(obj object) {
 	one := int32(1)
 	switch o := obj.(type) {
+	case *karpenter.NodePool:
+		setDisruptionDefaults(&o.Spec.Disruption)
+	case *karpenter.NodeClaim:
+		setIfNil(&o.Spec.ExpireAfter, new(karpenter.After(karpenter.DefaultExpireAfter)))
 	case *corev1.Pod:
 		setPodDefaults(&o.Spec)
 		setTolerationDefaults(&o.Spec)
@@ -40,6 +46,18 @@ func setDefaults(obj object) {
 		if o.Status.Phase == "" {
 			o.Status.Phase = corev1.ClaimPending
 		}
+	}
+}
+
+// setDisruptionDefaults fills in the defaults of the NodePool's CRD; translating older spellings is not the
+// API server's business.
+func setDisruptionDefaults(disruption *karpenter.Disruption) {
+	setIfNil(&disruption.ConsolidateAfter, new(karpenter.After(0)))
+	if disruption.ConsolidationPolicy == "" {
+		disruption.ConsolidationPolicy = karpenter.ConsolidateWhenEmptyOrUnderutilized
+	}
+	if disruption.Budgets == nil {
+		disruption.Budgets = []karpenter.Budget{{Nodes: karpenter.DefaultBudget}}
 	}
 }
 

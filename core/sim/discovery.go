@@ -63,7 +63,9 @@ func (d *discovery) resolve(name string) {
 		check(aws.ConditionSubnetsReady, len(subnets) > 0, "SubnetsNotFound")
 		check(aws.ConditionSecurityGroupsReady, len(groups) > 0, "SecurityGroupsNotFound")
 		check(aws.ConditionAMIsReady, len(images) > 0, "AMINotFound")
-		check(aws.ConditionReady, ready, "NotReady")
+		check(aws.ConditionInstanceProfileReady, true, "")
+		check(aws.ConditionValidationSucceeded, ready, "DependenciesNotReady")
+		check(aws.ConditionReady, ready, "UnhealthyDependents")
 	})
 }
 

@@ -222,9 +222,9 @@ func (k *Kube) spend(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) erro
 	}
 	switch status := budget.Status; {
 	case status.ObservedGeneration < budget.Generation:
-		return budgetError("the disruption budget is still being processed by the server", 10)
+		return budgetError("the disruption budget has not been observed since it changed", 10)
 	case status.DisruptionsAllowed <= 0:
-		return budgetError("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+		return budgetError("the pod's disruption budget does not allow its eviction now", 0)
 	}
 	edit(k.store, budget, func(b *policyv1.PodDisruptionBudget) {
 		b.Status.DisruptionsAllowed--

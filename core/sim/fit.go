@@ -15,16 +15,19 @@ type fit struct {
 	kube     *Kube
 	pod      *corev1.Pod
 	requests resource.Amounts
+	names    []corev1.ResourceName
 	affinity nodeaffinity.RequiredNodeAffinity
 	ports    []corev1.ContainerPort
 	volumes  []*nodeaffinity.LazyErrorNodeSelector
 }
 
 func newFit(k *Kube, pod *corev1.Pod) *fit {
+	requests := resource.PodRequests(pod)
 	return &fit{
 		kube:     k,
 		pod:      pod,
-		requests: resource.PodRequests(pod),
+		requests: requests,
+		names:    requests.Names(),
 		affinity: nodeaffinity.GetRequiredNodeAffinity(pod),
 		ports:    hostPorts(pod),
 		volumes:  k.volumeSelectors(pod),
@@ -53,7 +56,7 @@ func (f *fit) refusals(node *corev1.Node, room, used resource.Amounts) []string 
 		}
 	}
 	var lacking []string
-	for _, name := range f.requests.Names() {
+	for _, name := range f.names {
 		if amount := f.requests[name]; amount > 0 && used[name]+amount > room[name] {
 			if name == corev1.ResourcePods {
 				lacking = append(lacking, "Too many pods")

@@ -64,6 +64,7 @@ func (l *kubelets) newNode(i *instance) *corev1.Node {
 		corev1.LabelTopologyZone:       i.Zone,
 		corev1.LabelTopologyRegion:     l.kube.world.options.Region,
 		corev1.LabelInstanceTypeStable: i.InstanceType,
+		wellknown.LabelZoneID:          l.kube.world.options.Catalog.ZoneIDs[i.Zone],
 		wellknown.LabelCapacityType:    i.CapacityType,
 	})
 	for key, fallback := range map[string]string{corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux"} {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -29,7 +30,7 @@ type subscription struct {
 // batches, in the shape of SQS events. What the response does not list in batchItemFailures is deleted;
 // the rest, and everything of an invocation that fails or crashes, is delivered again when its visibility
 // is over. A FIFO queue has one batch of a group under way at a time.
-func (w *World) Map(queue string, mapping Mapping, function func(ctx context.Context, payload []byte) ([]byte, error)) {
+func (w *World) Map(queue string, mapping Mapping, function Function) {
 	if mapping.BatchSize == 0 {
 		mapping.BatchSize = 10
 	}
@@ -82,9 +83,7 @@ func (q *Queue) deliver(batch []*Message) {
 			q.delete(m, receipts[i])
 		}
 	}
-	if q.fifo {
-		q.pollAfter(0)
-	}
+	q.pollAfter(0)
 }
 
 // invoke returns the ids of the messages that failed, or an error when all of them did.
@@ -100,7 +99,7 @@ func (q *Queue) invoke(batch []*Message) (failed map[string]bool, err error) {
 		response, err = q.mapping.function(context.Background(), payload)
 		return err
 	})
-	if crash, ok := err.(Crash); ok {
+	if crash := (Crash{}); errors.As(err, &crash) {
 		w.occur(FunctionCrashed, q.name, "%v", crash)
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (m *market) offers(request cluster.LaunchRequest) (offers []offer, refused 
 		if !sold {
 			refused = append(refused, cluster.LaunchFailure{
 				Offering: offering, Code: "InvalidFleetConfiguration",
-				Message: fmt.Sprintf("Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", override.InstanceType, override.Zone),
+				Message: fmt.Sprintf("%s is not offered in %s as asked for.", override.InstanceType, override.Zone),
 			})
 			continue
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -81,21 +82,9 @@ func podOrNil(obj object) *corev1.Pod {
 func mayHelp(old, now *corev1.Node) bool {
 	same := slices.EqualFunc(old.Spec.Taints, now.Spec.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
 	same = same && old.Spec.Unschedulable == now.Spec.Unschedulable
-	same = same && mapsEqual(old.Labels, now.Labels)
+	same = same && maps.Equal(old.Labels, now.Labels)
 	was, is := resource.FromList(old.Status.Allocatable), resource.FromList(now.Status.Allocatable)
 	return !same || !is.Fits(was)
-}
-
-func mapsEqual(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for key, value := range a {
-		if other, ok := b[key]; !ok || other != value {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *scheduler) observePod(old, now *corev1.Pod) {
@@ -253,8 +242,11 @@ func likeness(pod *corev1.Pod) types.UID {
 // choose finds the node with the least allocated share of CPU and memory among those the pod fits on; or
 // none, and says why.
 func (s *scheduler) choose(pod *corev1.Pod, candidates []candidate) (best *corev1.Node, note string) {
+	if len(candidates) == 0 {
+		return nil, "no nodes available to schedule pods"
+	}
 	if problem := s.kube.volumeProblem(pod); problem != "" {
-		return nil, unavailable(len(candidates), map[string]int{problem: 1})
+		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(candidates), problem)
 	}
 	fit := newFit(s.kube, pod)
 	refusals := map[string]int{}
@@ -286,15 +278,8 @@ func allocatedShare(requests, used, room resource.Amounts) float64 {
 
 // unavailable is kube-scheduler's sentence: how many nodes there are and how many each reason rules out.
 func unavailable(nodes int, refusals map[string]int) string {
-	if nodes == 0 && len(refusals) == 0 {
-		return "no nodes available to schedule pods"
-	}
 	parts := make([]string, 0, len(refusals))
 	for reason, count := range refusals {
-		if strings.HasPrefix(reason, "persistentvolumeclaim") || strings.HasPrefix(reason, "pod has") || strings.HasPrefix(reason, "storageclass") {
-			parts = append(parts, reason)
-			continue
-		}
 		parts = append(parts, fmt.Sprintf("%d %s", count, reason))
 	}
 	slices.Sort(parts)

@@ -18,7 +18,7 @@ import (
 	"whittle/core/api/karpenter"
 )
 
-var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+var errModified = errors.New("the object has changed since it was read")
 
 // store holds the cluster's objects as etcd does. An object in it never changes: a write puts another in
 // its place. So the world itself may read without copying, and what leaves or enters the world is copied.
@@ -112,8 +112,8 @@ func find[T object](s *store, namespace, name string) (T, error) {
 
 // list is all objects of a kind by namespace and name. They must not be changed.
 func list[T object](s *store) []T {
-	var kind T
-	objects := s.objects[kindOf(kind).Kind]
+	var none T
+	objects := s.objects[kindOf(none).Kind]
 	keys := make([]key, 0, len(objects))
 	for k := range objects {
 		keys = append(keys, k)
@@ -129,10 +129,10 @@ func list[T object](s *store) []T {
 // ownedBy is all objects of a kind that the object with this UID owns, by name.
 func ownedBy[T object](s *store, owner types.UID) []T {
 	var (
-		kind  T
+		none  T
 		found []T
 	)
-	name := kindOf(kind).Kind
+	name := kindOf(none).Kind
 	for ref := range s.owned[owner] {
 		if ref.kind == name {
 			found = append(found, s.objects[ref.kind][ref.key].(T))

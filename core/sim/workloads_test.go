@@ -107,6 +107,19 @@ func TestAPodThatGoesIsReplaced(t *testing.T) {
 	}
 }
 
+// C12: a pod whose volume is missing keeps no other pod from running, and makes one event.
+func TestC12OneBadPodHarmsNoOther(t *testing.T) {
+	w := newWorld(sim.Options{})
+	apply(t, w, big("n1"), pod("bad", "1", mount("ghost")), deployment("good", 10, "1"))
+	w.Advance(4 * time.Minute)
+	if got := len(podsOf(w, corev1.PodRunning)); got != 10 {
+		t.Errorf("%d pods run, want 10", got)
+	}
+	if got := w.Kube().Events(); len(got) != 1 || got[0].Regarding.Name != "bad" {
+		t.Errorf("%d events, want one about the bad pod", len(got))
+	}
+}
+
 func statefulSet(name string, replicas int32) *appsv1.StatefulSet {
 	d := deployment(name, replicas, "1")
 	class := "gp3"

@@ -16,7 +16,8 @@ import (
 	"whittle/events"
 )
 
-// Options shape a world. Every zero value has a default, given with its field.
+// Options shape a world. Every zero value has a default, given with its field; a negative duration is none
+// at all.
 type Options struct {
 	// Cluster is the cluster's name; default "demo".
 	Cluster string
