@@ -34,4 +34,4 @@ type Outgoing struct {
 
 // ReportingController is who the Kubernetes Events that Whittle writes say they come from. Callbacks
 // about such Events are passed over: else Whittle would wake itself.
-const ReportingController = "whittle.sh/whittle"
+const ReportingController = "whittle"

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"whittle/core/resource"
 )
 
 // PodsOf are the pods that a workload will make, as they are when kube-scheduler has found no node for
@@ -18,9 +20,11 @@ func PodsOf(object runtime.Object) []*corev1.Pod {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		pod := o.DeepCopy()
+		pod.Namespace = namespaceOf(&o.ObjectMeta)
 		if pod.UID == "" {
 			pod.UID = types.UID(PodKey(pod))
 		}
+		resource.DefaultRequests(&pod.Spec)
 		if pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 {
 			markUnschedulable(pod)
 		}
@@ -63,15 +67,16 @@ func parallelism(job *batchv1.Job) int {
 
 func replicate(kind string, owner *metav1.ObjectMeta, n int, template *corev1.PodTemplateSpec) []*corev1.Pod {
 	pods := make([]*corev1.Pod, n)
+	namespace := namespaceOf(owner)
 	uid := owner.UID
 	if uid == "" {
-		uid = types.UID(kind + "/" + owner.Namespace + "/" + owner.Name)
+		uid = types.UID(kind + "/" + namespace + "/" + owner.Name)
 	}
 	for i := range pods {
 		name := fmt.Sprintf("%s-%d", owner.Name, i)
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace:   owner.Namespace,
+				Namespace:   namespace,
 				Name:        name,
 				UID:         types.UID(fmt.Sprintf("%s/%d", uid, i)),
 				Labels:      template.Labels,
@@ -82,12 +87,21 @@ func replicate(kind string, owner *metav1.ObjectMeta, n int, template *corev1.Po
 			},
 			Spec: *template.Spec.DeepCopy(),
 		}
+		resource.DefaultRequests(&pod.Spec)
 		if len(pod.Spec.SchedulingGates) == 0 {
 			markUnschedulable(pod)
 		}
 		pods[i] = pod
 	}
 	return pods
+}
+
+// namespaceOf is where kubectl would put an object that names no namespace.
+func namespaceOf(meta *metav1.ObjectMeta) string {
+	if meta.Namespace == "" {
+		return metav1.NamespaceDefault
+	}
+	return meta.Namespace
 }
 
 // mountTemplate gives the pod the volume that a StatefulSet makes for it from a claim template. The

@@ -18,9 +18,25 @@ type column struct {
 	capacity vector
 	// admits holds a bit for each of the search's classes.
 	admits []uint64
+	// anchors are nil, or the classes of which a node must carry one: an exotic type is bought for those
+	// who fit on nothing else, and others may only ride along.
+	anchors []uint64
 }
 
 func (c *column) admitsClass(i int) bool { return c.admits[i/64]&(1<<(i%64)) != 0 }
+
+// anchored reports whether a node of the column may be bought for these pods.
+func (c *column) anchored(takes []take) bool {
+	if c.anchors == nil {
+		return true
+	}
+	for _, t := range takes {
+		if c.anchors[t.class/64]&(1<<(t.class%64)) != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // columnsFor builds the columns that can serve the classes from the pools. A column that another one
 // beats on price, room, what it admits and what it takes of the limits is left out.
@@ -39,6 +55,12 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 	pool := p.pools[index]
 	rules, ruleOf := distinctRules(classes)
 	words := (len(classes) + 63) / 64
+	anchors := make([]uint64, words)
+	for i, c := range classes {
+		if !c.fitsPlain(pool, index) {
+			anchors[i/64] |= 1 << (i % 64)
+		}
+	}
 	var columns []*column
 	for t := range pool.types {
 		offered := pool.available[t]
@@ -71,12 +93,35 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 					empty = false
 				}
 			}
+			if pool.exotic[t] {
+				c.anchors = anchors
+				empty = empty || !anyAdmitted(c.admits, anchors)
+			}
 			if !empty {
 				columns = append(columns, c)
 			}
 		}
 	}
 	return columns
+}
+
+// fitsPlain reports whether the class fits on a type of the pool that is not exotic and is in stock.
+func (c *class) fitsPlain(p *pool, index int) bool {
+	for t := range p.types {
+		if !p.exotic[t] && c.rule().perPool[index].at(t)&p.available[t] != 0 && c.requests.fits(p.room[t]) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyAdmitted(admits, wanted []uint64) bool {
+	for i := range admits {
+		if admits[i]&wanted[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // at is the slots of type t that the rule allows.
@@ -160,7 +205,7 @@ func undominated(columns []*column) []*column {
 // beats reports whether the column offers at least what the other does for at most what it takes; the
 // caller knows that it costs no more.
 func (c *column) beats(o *column) bool {
-	if c.pool != o.pool {
+	if c.pool != o.pool || c.anchors != nil && o.anchors == nil {
 		return false
 	}
 	for i := range c.room {

@@ -16,9 +16,8 @@ type daemon struct {
 	requests        resource.Amounts
 }
 
-// newDaemons reads the snapshot's DaemonSets. Requests that a container leaves out are taken from its
-// limits, as the API server does when it makes the pod; LimitRanges show in the newest live pod, which
-// is used in the template's stead when there is one.
+// newDaemons reads the snapshot's DaemonSets. What LimitRanges add shows in the newest live pod, which is
+// weighed in the template's stead when there is one.
 func newDaemons(s *cluster.Snapshot) []daemon {
 	newest := map[string]*corev1.Pod{}
 	for _, pod := range s.Pods {
@@ -34,7 +33,7 @@ func newDaemons(s *cluster.Snapshot) []daemon {
 	daemons := make([]daemon, 0, len(s.DaemonSets))
 	for _, set := range s.DaemonSets {
 		template := &corev1.Pod{Spec: *set.Spec.Template.Spec.DeepCopy()}
-		defaultRequests(&template.Spec)
+		resource.DefaultRequests(&template.Spec)
 		sized := template
 		if live := newest[set.Namespace+"/"+set.Name]; live != nil {
 			sized = live
@@ -48,22 +47,6 @@ func newDaemons(s *cluster.Snapshot) []daemon {
 		})
 	}
 	return daemons
-}
-
-// defaultRequests gives containers the requests that they leave out but limit.
-func defaultRequests(spec *corev1.PodSpec) {
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			for name, limit := range containers[i].Resources.Limits {
-				if _, set := containers[i].Resources.Requests[name]; !set {
-					if containers[i].Resources.Requests == nil {
-						containers[i].Resources.Requests = corev1.ResourceList{}
-					}
-					containers[i].Resources.Requests[name] = limit
-				}
-			}
-		}
-	}
 }
 
 // awaited is what the DaemonSets that belong on the host but have no pod there yet will ask for.

@@ -106,7 +106,7 @@ func (s *search) aloneValues() []float64 {
 	for i, c := range s.classes {
 		least := math.Inf(1)
 		for _, column := range s.columns {
-			if column.admitsClass(i) {
+			if column.admitsClass(i) && column.anchored([]take{{class: i}}) {
 				least = min(least, column.price/float64(c.requests.count(column.room)))
 			}
 		}
@@ -233,7 +233,7 @@ func (s *search) fill(v *valuation, at int, supply []int64, left vector, steps i
 		k.look(0, 0)
 		pat.takes, worth = k.best, k.worth
 	}
-	if worth <= 0 {
+	if worth <= 0 || !c.anchored(pat.takes) {
 		return pat, math.Inf(1)
 	}
 	return pat, c.price / worth

@@ -105,6 +105,9 @@ func (p *problem) candidates(n *node, requested, slack vector, capacityType stri
 		for _, r := range n.rules {
 			allowed &= r.perPool[n.column.pool].at(t)
 		}
+		if pool.exotic[t] && !pool.exotic[n.column.typ] {
+			continue
+		}
 		if allowed == 0 || !requested.fits(pool.room[t]) || !pool.withinSlack(t, n.column.capacity, slack) {
 			continue
 		}

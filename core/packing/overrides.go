@@ -34,12 +34,9 @@ func OfferFor(s *cluster.Snapshot, claim *karpenter.NodeClaim, class *aws.EC2Nod
 	}
 	requests := resource.FromList(claim.Spec.Resources.Requests)
 	for _, capacityType := range []string{wellknown.CapacityTypeReserved, wellknown.CapacityTypeSpot, wellknown.CapacityTypeOnDemand} {
-		var ranked []rankedCandidate
-		for t := range p.types {
-			zones := p.zonePrices(t, p.available[t], capacityType)
-			if len(zones) > 0 && requests.Fits(p.types[t].Allocatable) {
-				ranked = append(ranked, p.rank(t, zones, capacityType))
-			}
+		ranked := p.ranked(requests, capacityType, false)
+		if len(ranked) == 0 {
+			ranked = p.ranked(requests, capacityType, true)
 		}
 		if len(ranked) == 0 {
 			continue
@@ -56,4 +53,16 @@ func OfferFor(s *cluster.Snapshot, claim *karpenter.NodeClaim, class *aws.EC2Nod
 		return offer
 	}
 	return offer
+}
+
+// ranked are the pool's types that hold the requests as the capacity type, exotic ones or the others.
+func (p *pool) ranked(requests resource.Amounts, capacityType string, exotic bool) []rankedCandidate {
+	var ranked []rankedCandidate
+	for t := range p.types {
+		zones := p.zonePrices(t, p.available[t], capacityType)
+		if len(zones) > 0 && p.exotic[t] == exotic && requests.Fits(p.types[t].Allocatable) {
+			ranked = append(ranked, p.rank(t, zones, capacityType))
+		}
+	}
+	return ranked
 }

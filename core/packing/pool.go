@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,6 +40,8 @@ type pool struct {
 	room []vector
 	// overhead is what the DaemonSets of a node of a type ask for.
 	overhead []resource.Amounts
+	// exotic marks the types that are for those who ask for them: see exoticTypes.
+	exotic []bool
 
 	limits limits
 	// blocked says why the pool launches nothing at all; empty when it may.
@@ -153,6 +156,7 @@ func (p *pool) compile(index *typeIndex) {
 	p.index = index
 	p.types = index.types
 	p.slots = slotsOf(p.types)
+	p.exotic = p.exoticTypes()
 	p.price = make([][]float64, len(p.types))
 	p.available = make(masks, len(p.types))
 	position := make(map[slot]int, len(p.slots))
@@ -183,6 +187,28 @@ func (p *pool) compile(index *typeIndex) {
 	}
 }
 
+// exoticTypes marks bare metal and types with accelerators. They serve only pods that fit on nothing
+// else, even where they are the cheaper buy: metal takes long to boot, and accelerators are scarce
+// (upstream pkg/providers/instance/filter). A pool that asks for variety with minValues keeps them.
+func (p *pool) exoticTypes() []bool {
+	exotic := make([]bool, len(p.types))
+	for _, r := range p.object.Spec.Template.Spec.Requirements {
+		if r.MinValues != nil {
+			return exotic
+		}
+	}
+	for t := range p.types {
+		capacity := p.types[t].Capacity
+		exotic[t] = strings.Contains(p.types[t].Labels[wellknown.LabelSize], "metal")
+		for _, device := range []corev1.ResourceName{
+			wellknown.ResourceNVIDIAGPU, wellknown.ResourceAMDGPU, wellknown.ResourceNeuron, wellknown.ResourceNeuronCore, wellknown.ResourceGaudi,
+		} {
+			exotic[t] = exotic[t] || capacity[device] > 0
+		}
+	}
+	return exotic
+}
+
 func slotsOf(types []catalog.InstanceType) []slot {
 	seen := map[slot]bool{}
 	var slots []slot
@@ -205,4 +231,44 @@ func slotOf(o catalog.Offering) slot {
 		zone: o.Zone, zoneID: o.ZoneID, capacityType: o.CapacityType,
 		reservationID: o.ReservationID, reservationType: o.ReservationType, interruptible: o.ReservationInterruptible,
 	}
+}
+
+// ImpossiblePool is a NodePool that can never launch anything, with the field that makes it so.
+type ImpossiblePool struct {
+	NodePool string
+	// Field is the path of the first requirement that leaves nothing.
+	Field   string
+	Message string
+}
+
+// ImpossiblePools are the snapshot's NodePools whose requirements no instance type of the catalog
+// satisfies, whatever EC2 has in stock.
+func ImpossiblePools(s *cluster.Snapshot) []ImpossiblePool {
+	var impossible []ImpossiblePool
+	for _, p := range newPools(s) {
+		if p.class == nil || !p.allowed.empty() {
+			continue
+		}
+		field, message := p.firstImpossible()
+		impossible = append(impossible, ImpossiblePool{NodePool: p.object.Name, Field: field, Message: message})
+	}
+	return impossible
+}
+
+// firstImpossible names the first requirement of the template with which nothing is left.
+func (p *pool) firstImpossible() (field, message string) {
+	sofar := requirement.Set{}
+	for i, r := range p.object.Spec.Template.Spec.Requirements {
+		one := requirement.FromSpec([]karpenter.Requirement{r})
+		sofar.Merge(one)
+		if !p.compileSet(sofar, true).masks.empty() {
+			continue
+		}
+		message = "no instance type has %s"
+		if !p.compileSet(one, true).masks.empty() {
+			message = "no instance type has %s and satisfies the requirements before it"
+		}
+		return fmt.Sprintf("spec.template.spec.requirements[%d]", i), fmt.Sprintf(message, one)
+	}
+	return "spec.template.metadata.labels", fmt.Sprintf("no instance type satisfies the labels together with the requirements: %s", p.template)
 }

@@ -98,7 +98,7 @@ func (r *relaxation) start() {
 		class := r.classes[i]
 		best, count, price := -1, int64(0), math.Inf(1)
 		for j, column := range r.columns {
-			if !column.admitsClass(i) {
+			if !column.admitsClass(i) || !column.anchored([]take{{class: i}}) {
 				continue
 			}
 			n := min(class.requests.count(column.room), int64(len(class.pods)))
@@ -106,7 +106,10 @@ func (r *relaxation) start() {
 				best, count, price = j, n, each
 			}
 		}
-		r.basis = append(r.basis, pattern{column: r.columns[best], takes: []take{{class: i, n: count}}})
+		r.basis = append(r.basis, pattern{
+			column: r.columns[best], takes: []take{{class: i, n: count}},
+			open: class.rule().perPool[r.columns[best].pool].open,
+		})
 		row := make([]float64, len(r.rows))
 		row[at] = 1 / float64(count)
 		r.inverse = append(r.inverse, row)

@@ -104,3 +104,22 @@ func PodRequests(pod *corev1.Pod) Amounts {
 	amounts[corev1.ResourcePods]++
 	return amounts
 }
+
+// DefaultRequests gives containers the requests that they leave out but limit, as the API server does
+// when it stores a pod; the templates of workloads keep them as they were written.
+func DefaultRequests(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			resources := &containers[i].Resources
+			for name, limit := range resources.Limits {
+				if _, set := resources.Requests[name]; set {
+					continue
+				}
+				if resources.Requests == nil {
+					resources.Requests = corev1.ResourceList{}
+				}
+				resources.Requests[name] = limit
+			}
+		}
+	}
+}

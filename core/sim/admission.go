@@ -21,7 +21,7 @@ import (
 )
 
 // Webhook answers an admission callback: an AdmissionReview as JSON, posted to path.
-type Webhook func(ctx context.Context, path string, body []byte) (status int, response []byte)
+type Webhook = func(ctx context.Context, path string, body []byte) (status int, response []byte)
 
 // The paths of the admission callbacks.
 const (
@@ -43,7 +43,7 @@ const reasonFailedScheduling = "FailedScheduling"
 
 // admission calls the webhook for what its configuration selects.
 type admission struct {
-	webhook  Webhook
+	webhook  func(path string, body []byte) (status int, response []byte)
 	warnings []string
 }
 
@@ -56,8 +56,10 @@ type admissionRequest struct {
 // Webhooks has the API server call back: Events with the reason FailedScheduling at "/events", Nodes that
 // are created or turn Ready at "/nodes", NodePools, EC2NodeClasses and NodeClaims at "/validate". What
 // the callback denies is refused; a callback that fails is ignored (failurePolicy Ignore).
-func (w *World) Webhooks(webhook func(ctx context.Context, path string, body []byte) (status int, response []byte)) {
-	w.kube.admission.webhook = webhook
+func (w *World) Webhooks(webhook Webhook) {
+	w.kube.admission.webhook = func(path string, body []byte) (int, []byte) {
+		return webhook(invocation{}, path, body)
+	}
 }
 
 // Warnings are those that the admission callback has given so far, in the order given.
@@ -116,7 +118,7 @@ func (a *admission) call(w *World, path string, request admissionRequest) (*admi
 		answer []byte
 	)
 	err = survive(func() error {
-		status, answer = a.webhook(context.Background(), path, body)
+		status, answer = a.webhook(path, body)
 		return nil
 	})
 	switch {

@@ -43,8 +43,8 @@ func TestCallbacksAreCalledForWhatTheyAreRegisteredFor(t *testing.T) {
 	w.Webhooks(allowing(func(path string, r *admissionv1.AdmissionRequest) {
 		got = append(got, path+" "+string(r.Operation)+" "+r.Resource.Resource+" "+r.SubResource)
 	}))
-	apply(t, w, nodeClass("default"), nodePool("p", "default"))
-	apply(t, w, nodePool("p", "default"))
+	apply(t, w, nodeClass(), nodePool("p"))
+	apply(t, w, nodePool("p"))
 	if _, err := w.Kube().CreateNodeClaim(t.Context(), nodeClaim("c")); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAdmissionAnswers(t *testing.T) {
 			w.Webhooks(func(_ context.Context, _ string, body []byte) (int, []byte) {
 				return test.status, answer(t, body, test.change)
 			})
-			err := w.Kube().Apply(t.Context(), nodePool("p", "default"))
+			err := w.Kube().Apply(t.Context(), nodePool("p"))
 			var code int32
 			if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 				code = status.Status().Code
@@ -161,7 +161,7 @@ func TestWarningsAreCollected(t *testing.T) {
 	w.Webhooks(func(_ context.Context, _ string, body []byte) (int, []byte) {
 		return http.StatusOK, answer(t, body, func(r *admissionv1.AdmissionReview) { r.Response.Warnings = []string{"an older spelling"} })
 	})
-	apply(t, w, nodePool("p", "default"))
+	apply(t, w, nodePool("p"))
 	if diff := cmp.Diff([]string{"an older spelling"}, w.Warnings()); diff != "" {
 		t.Error(diff)
 	}

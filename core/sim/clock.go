@@ -51,7 +51,7 @@ func (c *clock) soon(key string, run func()) {
 // step runs the next thing that is due until the limit; ok is false when there is none. It may be called
 // from within something that runs, which is how a handler sleeps.
 func (c *clock) step(limit time.Time) (ok bool) {
-	for len(c.due) > 0 && !c.due[0].at.After(limit) {
+	for c.due.Len() > 0 && !c.due.heap[0].at.After(limit) {
 		next := heap.Pop(&c.due).(*appointment)
 		if next.run == nil {
 			continue
@@ -74,26 +74,26 @@ func (c *clock) runTo(limit time.Time) {
 }
 
 // appointments is a heap.
-type appointments []*appointment
+type appointments struct{ heap []*appointment }
 
-func (a appointments) Len() int { return len(a) }
+func (a *appointments) Len() int { return len(a.heap) }
 
-func (a appointments) Less(i, j int) bool {
-	if !a[i].at.Equal(a[j].at) {
-		return a[i].at.Before(a[j].at)
+func (a *appointments) Less(i, j int) bool {
+	if !a.heap[i].at.Equal(a.heap[j].at) {
+		return a.heap[i].at.Before(a.heap[j].at)
 	}
-	return a[i].sequence < a[j].sequence
+	return a.heap[i].sequence < a.heap[j].sequence
 }
 
-func (a appointments) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *appointments) Swap(i, j int) { a.heap[i], a.heap[j] = a.heap[j], a.heap[i] }
 
-func (a *appointments) Push(x any) { *a = append(*a, x.(*appointment)) }
+func (a *appointments) Push(x any) { a.heap = append(a.heap, x.(*appointment)) }
 
 func (a *appointments) Pop() any {
-	last := len(*a) - 1
-	popped := (*a)[last]
-	(*a)[last] = nil
-	*a = (*a)[:last]
+	last := len(a.heap) - 1
+	popped := a.heap[last]
+	a.heap[last] = nil
+	a.heap = a.heap[:last]
 	return popped
 }
 

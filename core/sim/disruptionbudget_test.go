@@ -46,7 +46,7 @@ func TestDisruptionsAllowed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(sim.Options{})
-			apply(t, w, big("n1"), deployment("web", 5, "1"), test.budget)
+			apply(t, w, big(), deployment("web", 5, "1"), test.budget)
 			w.Advance(20 * time.Second)
 			status := w.Kube().PodDisruptionBudgets()[0].Status
 			if status.DisruptionsAllowed != test.want || status.CurrentHealthy != 5 {
@@ -58,7 +58,7 @@ func TestDisruptionsAllowed(t *testing.T) {
 
 func TestEvictionKeepsTheBudget(t *testing.T) {
 	w := newWorld(sim.Options{PodStart: 10 * time.Second})
-	apply(t, w, big("n1"), deployment("web", 3, "1"), budget("b", "", "1"))
+	apply(t, w, big(), deployment("web", 3, "1"), budget("b", "", "1"))
 	w.Advance(time.Minute)
 	pods := w.Kube().Pods()
 	if err := w.Kube().Evict(t.Context(), pods[0]); err != nil {
@@ -82,7 +82,7 @@ func TestEvictionKeepsTheBudget(t *testing.T) {
 
 func TestEvictionErrors(t *testing.T) {
 	w := newWorld(sim.Options{})
-	apply(t, w, big("n1"), deployment("web", 3, "1"), budget("b1", "", "1"), budget("b2", "", "1"))
+	apply(t, w, big(), deployment("web", 3, "1"), budget("b1", "", "1"), budget("b2", "", "1"))
 	w.Advance(time.Minute)
 	victim := w.Kube().Pods()[0]
 	if err := w.Kube().Evict(t.Context(), victim); !apierrors.IsInternalError(err) {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,8 +38,8 @@ type instance struct {
 
 // launch is a request that was seen, by its id.
 type launch struct {
-	fingerprint string
-	result      cluster.LaunchResult
+	request cluster.LaunchRequest
+	result  cluster.LaunchResult
 }
 
 // APIError is an error as EC2 gives it, with its code.
@@ -85,12 +84,8 @@ func (e *EC2) Launch(_ context.Context, request cluster.LaunchRequest) (cluster.
 }
 
 func (e *EC2) launch(request cluster.LaunchRequest) (cluster.LaunchResult, error) {
-	text, err := json.Marshal(request)
-	if err != nil {
-		return cluster.LaunchResult{}, fmt.Errorf("encode launch request: %w", err)
-	}
 	if seen, ok := e.launches[request.ID]; ok && request.ID != "" {
-		if seen.fingerprint != string(text) {
+		if !e.world.kube.store.equal.DeepEqual(seen.request, request) {
 			return cluster.LaunchResult{}, &APIError{"IdempotentParameterMismatch", fmt.Sprintf("the client token %q was used with other parameters", request.ID)}
 		}
 		return seen.result, nil
@@ -112,7 +107,7 @@ func (e *EC2) launch(request cluster.LaunchRequest) (cluster.LaunchResult, error
 		result.Instances = append(result.Instances, e.start(request, offers[0]).copy())
 	}
 	if request.ID != "" {
-		e.launches[request.ID] = &launch{fingerprint: string(text), result: result}
+		e.launches[request.ID] = &launch{request: request, result: result}
 	}
 	return result, nil
 }

@@ -120,7 +120,7 @@ func TestLaunchRefusesWhatEC2DoesNotSell(t *testing.T) {
 func TestLaunchIsIdempotentByItsID(t *testing.T) {
 	w := newWorld(sim.Options{})
 	request := launchOf("l", onDemand, 2, "m5.large")
-	request.NodeClass = nodeClass("default")
+	request.NodeClass = nodeClass()
 	first := launch(t, w, request)
 	w.Advance(time.Minute)
 	second := launch(t, w, request)
@@ -149,7 +149,7 @@ func TestC36CrashAfterLaunchLeaksNothing(t *testing.T) {
 	})
 	occurrences := record(w)
 	(&provisioner{world: w}).connect()
-	apply(t, w, nodeClass("default"))
+	apply(t, w, nodeClass())
 	w.Map(events.QueueProvision, sim.Mapping{}, (&replayer{world: w}).handle)
 	apply(t, w, pod("p", "1"))
 	w.Advance(3 * time.Minute)
@@ -259,7 +259,7 @@ func TestCost(t *testing.T) {
 	w := newWorld(sim.Options{})
 	launch(t, w, launchOf("a", onDemand, 2, "m5.large"))
 	id := launch(t, w, launchOf("b", spot, 1, "m5.large")).Instances[0].ID
-	spotPrice, ok := embedded.Price("m5.large", zoneA, spot)
+	spotPrice, ok := embedded().Price("m5.large", zoneA, spot)
 	if !ok || spotPrice >= 0.096 {
 		t.Fatalf("the Spot price of m5.large is %v, known: %v", spotPrice, ok)
 	}
@@ -342,7 +342,8 @@ func TestOnlyLiveSpotIsInterrupted(t *testing.T) {
 
 func TestKubeletRegistersTheNode(t *testing.T) {
 	w := newWorld(sim.Options{})
-	class := nodeClass("default")
+	notReady := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
+	class := nodeClass()
 	pods := int32(17)
 	request := launchOf("l", spot, 1, "m6g.large")
 	apply(t, w, class)
@@ -391,8 +392,6 @@ func TestKubeletRegistersTheNode(t *testing.T) {
 		t.Errorf("ready %v, taints %v after ReadyAfter", cluster.NodeReady(n), n.Spec.Taints)
 	}
 }
-
-var notReady = corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
 
 func TestRealMemory(t *testing.T) {
 	memory := func(factor float64) int64 {

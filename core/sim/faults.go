@@ -3,10 +3,11 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
-// ErrCrash, returned by the hook of OnEffect, ends the invocation that is under way as a killed process
-// ends: nothing after that point happens, nothing is cleaned up.
+// ErrCrash is what the hook of OnEffect returns to end the invocation that is under way as a killed
+// process ends: nothing after that point happens, nothing is cleaned up.
 var ErrCrash = errors.New("crash")
 
 // Crash is what an invocation panics with when the hook of OnEffect says ErrCrash. The event source
@@ -15,13 +16,13 @@ type Crash struct {
 	Effect Effect
 }
 
-// Error says after which effect the crash was.
-func (c Crash) Error() string {
+// String says at which effect the crash was.
+func (c Crash) String() string {
 	when := "before"
 	if c.Effect.After {
 		when = "after"
 	}
-	return fmt.Sprintf("crash %s %s %s", when, c.Effect.Name, c.Effect.Object)
+	return fmt.Sprintf("%s %s %s", when, c.Effect.Name, c.Effect.Object)
 }
 
 // Effect is one thing that a function does to the world outside it.
@@ -33,6 +34,22 @@ type Effect struct {
 	// After is false when the effect is about to happen and true when it has happened.
 	After bool
 }
+
+// invocation is the context of a function that the world calls. It never ends by itself: time-outs are not
+// simulated.
+type invocation struct{}
+
+// Deadline is none.
+func (invocation) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// Done is never closed.
+func (invocation) Done() <-chan struct{} { return nil }
+
+// Err is always nil.
+func (invocation) Err() error { return nil }
+
+// Value is always nil.
+func (invocation) Value(any) any { return nil }
 
 type faults struct {
 	hook func(Effect) error
@@ -70,13 +87,13 @@ func (f faults) call(effect Effect) error {
 	return err
 }
 
-// survive runs one invocation and turns its crash into an error. Any other panic is a defect and goes on.
+// survive runs one invocation and turns its crash into an error that is ErrCrash. Any other panic is a defect and goes on.
 func survive(run func() error) (err error) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
 		case Crash:
-			err = cause
+			err = fmt.Errorf("%w %s", ErrCrash, cause)
 		default:
 			panic(cause)
 		}

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -17,7 +17,7 @@ type identifiers struct {
 
 func (i *identifiers) next(what string) [sha256.Size]byte {
 	i.count++
-	return digest(i.world, what, fmt.Sprint(i.count))
+	return digest(i.world, what, strconv.FormatUint(i.count, 10))
 }
 
 // uid is a Kubernetes UID or a message id.

@@ -39,44 +39,74 @@ func (k kind) resource() schema.GroupResource {
 
 // describe knows the kinds of the world; ok is false for any other.
 func describe(obj runtime.Object) (k kind, ok bool) {
-	gvk := func(gv schema.GroupVersion, name string) schema.GroupVersionKind { return gv.WithKind(name) }
-	core, apps := corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion
+	if k, ok = describeCustom(obj); ok {
+		return k, true
+	}
+	if k, ok = describeWorkload(obj); ok {
+		return k, true
+	}
+	core := corev1.SchemeGroupVersion
 	switch obj.(type) {
-	case *karpenter.NodePool:
-		return kind{gvk(schema.GroupVersion{Group: wellknown.GroupKarpenter, Version: "v1"}, "NodePool"), "nodepools", false, true}, true
-	case *karpenter.NodeClaim:
-		return kind{gvk(schema.GroupVersion{Group: wellknown.GroupKarpenter, Version: "v1"}, "NodeClaim"), "nodeclaims", false, true}, true
-	case *aws.EC2NodeClass:
-		return kind{gvk(schema.GroupVersion{Group: wellknown.GroupAWS, Version: "v1"}, "EC2NodeClass"), "ec2nodeclasses", false, true}, true
 	case *corev1.Node:
-		return kind{gvk(core, "Node"), "nodes", false, false}, true
+		return clusterKind(core, "Node", "nodes"), true
 	case *corev1.Pod:
-		return kind{gvk(core, "Pod"), "pods", true, false}, true
+		return namespacedKind(core, "Pod", "pods"), true
 	case *corev1.Namespace:
-		return kind{gvk(core, "Namespace"), "namespaces", false, false}, true
+		return clusterKind(core, "Namespace", "namespaces"), true
 	case *corev1.PersistentVolume:
-		return kind{gvk(core, "PersistentVolume"), "persistentvolumes", false, false}, true
+		return clusterKind(core, "PersistentVolume", "persistentvolumes"), true
 	case *corev1.PersistentVolumeClaim:
-		return kind{gvk(core, "PersistentVolumeClaim"), "persistentvolumeclaims", true, false}, true
-	case *appsv1.Deployment:
-		return kind{gvk(apps, "Deployment"), "deployments", true, false}, true
-	case *appsv1.ReplicaSet:
-		return kind{gvk(apps, "ReplicaSet"), "replicasets", true, false}, true
-	case *appsv1.StatefulSet:
-		return kind{gvk(apps, "StatefulSet"), "statefulsets", true, false}, true
-	case *appsv1.DaemonSet:
-		return kind{gvk(apps, "DaemonSet"), "daemonsets", true, false}, true
-	case *batchv1.Job:
-		return kind{gvk(batchv1.SchemeGroupVersion, "Job"), "jobs", true, false}, true
-	case *policyv1.PodDisruptionBudget:
-		return kind{gvk(policyv1.SchemeGroupVersion, "PodDisruptionBudget"), "poddisruptionbudgets", true, false}, true
+		return namespacedKind(core, "PersistentVolumeClaim", "persistentvolumeclaims"), true
 	case *storagev1.StorageClass:
-		return kind{gvk(storagev1.SchemeGroupVersion, "StorageClass"), "storageclasses", false, false}, true
+		return clusterKind(storagev1.SchemeGroupVersion, "StorageClass", "storageclasses"), true
+	case *policyv1.PodDisruptionBudget:
+		return namespacedKind(policyv1.SchemeGroupVersion, "PodDisruptionBudget", "poddisruptionbudgets"), true
 	case *eventsv1.Event:
-		return kind{gvk(eventsv1.SchemeGroupVersion, "Event"), "events", true, false}, true
+		return namespacedKind(eventsv1.SchemeGroupVersion, "Event", "events"), true
 	default:
 		return kind{}, false
 	}
+}
+
+func describeCustom(obj runtime.Object) (k kind, ok bool) {
+	switch obj.(type) {
+	case *karpenter.NodePool:
+		k = clusterKind(schema.GroupVersion{Group: wellknown.GroupKarpenter, Version: "v1"}, "NodePool", "nodepools")
+	case *karpenter.NodeClaim:
+		k = clusterKind(schema.GroupVersion{Group: wellknown.GroupKarpenter, Version: "v1"}, "NodeClaim", "nodeclaims")
+	case *aws.EC2NodeClass:
+		k = clusterKind(schema.GroupVersion{Group: wellknown.GroupAWS, Version: "v1"}, "EC2NodeClass", "ec2nodeclasses")
+	default:
+		return kind{}, false
+	}
+	k.custom = true
+	return k, true
+}
+
+func describeWorkload(obj runtime.Object) (k kind, ok bool) {
+	apps := appsv1.SchemeGroupVersion
+	switch obj.(type) {
+	case *appsv1.Deployment:
+		return namespacedKind(apps, "Deployment", "deployments"), true
+	case *appsv1.ReplicaSet:
+		return namespacedKind(apps, "ReplicaSet", "replicasets"), true
+	case *appsv1.StatefulSet:
+		return namespacedKind(apps, "StatefulSet", "statefulsets"), true
+	case *appsv1.DaemonSet:
+		return namespacedKind(apps, "DaemonSet", "daemonsets"), true
+	case *batchv1.Job:
+		return namespacedKind(batchv1.SchemeGroupVersion, "Job", "jobs"), true
+	default:
+		return kind{}, false
+	}
+}
+
+func clusterKind(version schema.GroupVersion, name, plural string) kind {
+	return kind{GroupVersionKind: version.WithKind(name), plural: plural}
+}
+
+func namespacedKind(version schema.GroupVersion, name, plural string) kind {
+	return kind{GroupVersionKind: version.WithKind(name), plural: plural, namespaced: true}
 }
 
 // kindOf is describe for an object that is of the world.

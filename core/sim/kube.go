@@ -113,8 +113,8 @@ func (k *Kube) CreateNodeClaim(_ context.Context, claim *karpenter.NodeClaim) (*
 func (k *Kube) UpdateNodeClaim(_ context.Context, claim *karpenter.NodeClaim) (*karpenter.NodeClaim, error) {
 	return update(k, "kube.UpdateNodeClaim", claim, func(current, update *karpenter.NodeClaim) error {
 		if !k.store.equal.DeepEqual(current.Spec, update.Spec) {
-			return apierrors.NewInvalid(kindOf(claim).GroupKind(), claim.Name, field.ErrorList{
-				field.Invalid(field.NewPath("spec"), "object", "spec is immutable")})
+			problem := field.Invalid(field.NewPath("spec"), "object", "spec is immutable")
+			return apierrors.NewInvalid(kindOf(claim).GroupKind(), claim.Name, field.ErrorList{problem})
 		}
 		update.Status = current.Status
 		return nil

@@ -177,13 +177,13 @@ func TestNodeIsOwnedByItsNodeClaim(t *testing.T) {
 
 func TestApplyLeavesWhatOthersWrote(t *testing.T) {
 	w := newWorld(sim.Options{})
-	apply(t, w, nodeClass("default"), nodePool("p", "default"))
+	apply(t, w, nodeClass(), nodePool("p"))
 	w.Advance(time.Second)
 	pool := w.Kube().NodePools()[0]
 	if !meta.IsStatusConditionTrue(pool.Status.Conditions, karpenter.ConditionReady) {
 		t.Fatalf("the pool of a class that is ready is not: %v", pool.Status.Conditions)
 	}
-	changed := nodePool("p", "default")
+	changed := nodePool("p")
 	weight := int32(7)
 	changed.Spec.Weight = &weight
 	apply(t, w, changed)
@@ -232,9 +232,9 @@ func TestNodeClassDiscovery(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(sim.Options{})
-			class := nodeClass("default")
+			class := nodeClass()
 			test.change(class)
-			apply(t, w, class, nodePool("p", "default"))
+			apply(t, w, class, nodePool("p"))
 			w.Advance(time.Second)
 			got := w.Kube().NodeClasses()[0]
 			if len(got.Status.Subnets) != test.wantSubnets || len(got.Status.AMIs) != test.wantImages {
@@ -264,7 +264,7 @@ func TestSnapshotIsWholeSortedAndIndependent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != clusterName || !s.Now.Equal(w.Now()) || s.Catalog != embedded || s.Instances != nil || s.Outages != nil {
+	if s.Name != clusterName || !s.Now.Equal(w.Now()) || s.Catalog != embedded() || s.Instances != nil || s.Outages != nil {
 		t.Errorf("name %q, now %v, instances %v, outages %v", s.Name, s.Now, s.Instances, s.Outages)
 	}
 	if len(s.Pods) != 5 || len(s.Nodes) != 2 || s.Nodes[0].Name != "n1" || s.Pods[0].Name != "a" || s.Pods[1].Name != "b" {

@@ -14,7 +14,7 @@ import (
 func TestLaunchesAreRecordedOnce(t *testing.T) {
 	w := newWorld(sim.Options{})
 	request := launchOf("l", onDemand, 1, "m5.large")
-	request.NodeClass = nodeClass("default")
+	request.NodeClass = nodeClass()
 	recorded, existed, err := w.Ledger().RecordLaunch(t.Context(), request)
 	if err != nil || existed {
 		t.Fatalf("first record: existed %v, error %v", existed, err)

@@ -96,11 +96,11 @@ func (q *Queue) invoke(batch []*Message) (failed map[string]bool, err error) {
 	w.occur(FunctionInvoked, q.name, "%d messages", len(batch))
 	var response []byte
 	err = survive(func() (err error) {
-		response, err = q.mapping.function(context.Background(), payload)
+		response, err = q.mapping.function(invocation{}, payload)
 		return err
 	})
-	if crash := (Crash{}); errors.As(err, &crash) {
-		w.occur(FunctionCrashed, q.name, "%v", crash)
+	if errors.Is(err, ErrCrash) {
+		w.occur(FunctionCrashed, q.name, "%v", err)
 		return nil, err
 	}
 	if err == nil {

@@ -18,11 +18,12 @@ import (
 
 const (
 	schedulerName = corev1.DefaultSchedulerName
-	// A pod that fits nowhere is tried again at the earliest after a second, then after two, up to ten
-	// (kube-scheduler, podInitialBackoffSeconds and podMaxBackoffSeconds),
+	// firstBackoff is how long a pod that fits nowhere is left alone at least; it doubles with each attempt,
+	// up to lastBackoff (kube-scheduler, podInitialBackoffSeconds and podMaxBackoffSeconds).
 	firstBackoff = time.Second
 	lastBackoff  = 10 * time.Second
-	// and at the latest after five minutes (kube-scheduler, pod-max-in-unschedulable-pods-duration).
+	// flushUnschedulable is how long it is left alone at most (kube-scheduler,
+	// pod-max-in-unschedulable-pods-duration).
 	flushUnschedulable = 5 * time.Minute
 )
 

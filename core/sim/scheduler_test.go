@@ -15,9 +15,9 @@ import (
 	"whittle/core/sim"
 )
 
-func hostPort(port int32, protocol corev1.Protocol, ip string) func(*corev1.Pod) {
+func hostPort(protocol corev1.Protocol, ip string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: port, Protocol: protocol, HostIP: ip}}
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: protocol, HostIP: ip}}
 	}
 }
 
@@ -69,19 +69,43 @@ func TestScheduler(t *testing.T) {
 		}), "", "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."},
 		{"node affinity", []*corev1.Node{node("n1"), node("n2")}, nil, pod("p", "1", affinity(corev1.LabelHostname, corev1.NodeSelectorOpNotIn, "n1")), "n2", ""},
 		{"taint", []*corev1.Node{node("n1", taint("dedicated", corev1.TaintEffectNoSchedule))}, nil, pod("p", "1"), "", "0/1 nodes are available: 1 node(s) had untolerated taint {dedicated: }."},
-		{"tolerated taint", []*corev1.Node{node("n1", taint("dedicated", corev1.TaintEffectNoSchedule))}, nil,
-			pod("p", "1", tolerate(corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists})), "n1", ""},
+		{
+			"tolerated taint",
+			[]*corev1.Node{node("n1", taint("dedicated", corev1.TaintEffectNoSchedule))},
+			nil,
+			pod("p", "1", tolerate(corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists})),
+			"n1",
+			"",
+		},
 		{"a preference keeps nobody off", []*corev1.Node{node("n1", taint("dedicated", corev1.TaintEffectPreferNoSchedule))}, nil, pod("p", "1"), "n1", ""},
 		{"unschedulable", []*corev1.Node{node("n1", func(n *corev1.Node) { n.Spec.Unschedulable = true })}, nil, pod("p", "1"), "", "0/1 nodes are available: 1 node(s) were unschedulable."},
-		{"reasons are counted", []*corev1.Node{node("n1"), node("n2"), node("n3", taint("a", corev1.TaintEffectNoExecute))}, nil, pod("p", "5"), "",
-			"0/3 nodes are available: 1 node(s) had untolerated taint {a: }, 2 Insufficient cpu."},
-		{"host port taken", []*corev1.Node{node("n1")}, []*corev1.Pod{pod("a", "1", hostPort(80, "TCP", ""))}, pod("p", "1", hostPort(80, "TCP", "10.0.0.1")), "",
-			"0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."},
-		{"host port of another protocol", []*corev1.Node{node("n1")}, []*corev1.Pod{pod("a", "1", hostPort(80, "TCP", ""))}, pod("p", "1", hostPort(80, "UDP", "")), "n1", ""},
-		{"host port of another address", []*corev1.Node{node("n1")}, []*corev1.Pod{pod("a", "1", hostPort(80, "TCP", "10.0.0.1"))}, pod("p", "1", hostPort(80, "TCP", "10.0.0.2")), "n1", ""},
+		{
+			"reasons are counted",
+			[]*corev1.Node{node("n1"), node("n2"), node("n3", taint("a", corev1.TaintEffectNoExecute))},
+			nil,
+			pod("p", "5"),
+			"",
+			"0/3 nodes are available: 1 node(s) had untolerated taint {a: }, 2 Insufficient cpu.",
+		},
+		{
+			"host port taken",
+			[]*corev1.Node{node("n1")},
+			[]*corev1.Pod{pod("a", "1", hostPort("TCP", ""))},
+			pod("p", "1", hostPort("TCP", "10.0.0.1")),
+			"",
+			"0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+		},
+		{"host port of another protocol", []*corev1.Node{node("n1")}, []*corev1.Pod{pod("a", "1", hostPort("TCP", ""))}, pod("p", "1", hostPort("UDP", "")), "n1", ""},
+		{"host port of another address", []*corev1.Node{node("n1")}, []*corev1.Pod{pod("a", "1", hostPort("TCP", "10.0.0.1"))}, pod("p", "1", hostPort("TCP", "10.0.0.2")), "n1", ""},
 		{"missing volume claim", []*corev1.Node{node("n1")}, nil, pod("p", "1", mount("ghost")), "", `0/1 nodes are available: persistentvolumeclaim "ghost" not found.`},
-		{"too many pods", []*corev1.Node{node("n1", func(n *corev1.Node) { n.Status.Capacity[corev1.ResourcePods] = resource.MustParse("1") })},
-			[]*corev1.Pod{pod("a", "1")}, pod("p", "1"), "", "0/1 nodes are available: 1 Too many pods."},
+		{
+			"too many pods",
+			[]*corev1.Node{node("n1", func(n *corev1.Node) { n.Status.Capacity[corev1.ResourcePods] = resource.MustParse("1") })},
+			[]*corev1.Pod{pod("a", "1")},
+			pod("p", "1"),
+			"",
+			"0/1 nodes are available: 1 Too many pods.",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -155,13 +179,15 @@ func TestPendingPodsAreTriedAgainWhenSomethingHelps(t *testing.T) {
 		name string
 		help func(t *testing.T, w *sim.World)
 	}{
-		{"a node comes", func(t *testing.T, w *sim.World) { apply(t, w, node("n2")) }},
+		{"a node comes", func(t *testing.T, w *sim.World) { t.Helper(); apply(t, w, node("n2")) }},
 		{"a pod goes", func(t *testing.T, w *sim.World) {
+			t.Helper()
 			if err := w.Kube().Delete(t.Context(), "Pod", "default", "a"); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		{"a taint goes", func(t *testing.T, w *sim.World) {
+			t.Helper()
 			n, err := w.Kube().GetNode(t.Context(), "n3")
 			if err != nil {
 				t.Fatal(err)

@@ -41,6 +41,7 @@ type batches struct {
 }
 
 func newBatches(t *testing.T, w *sim.World) *batches {
+	t.Helper()
 	return &batches{t: t, world: w, start: w.Now()}
 }
 

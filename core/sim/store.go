@@ -186,8 +186,8 @@ func (s *store) check(current, update object) error {
 	k := kindOf(update)
 	switch version := update.GetResourceVersion(); {
 	case version == "" && k.custom:
-		return apierrors.NewInvalid(k.GroupKind(), update.GetName(), field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "resourceVersion"), "", "must be specified for an update")})
+		problem := field.Invalid(field.NewPath("metadata", "resourceVersion"), "", "must be specified for an update")
+		return apierrors.NewInvalid(k.GroupKind(), update.GetName(), field.ErrorList{problem})
 	case version != "" && version != current.GetResourceVersion(),
 		update.GetUID() != "" && update.GetUID() != current.GetUID():
 		return apierrors.NewConflict(k.resource(), update.GetName(), errModified)
@@ -197,8 +197,8 @@ func (s *store) check(current, update object) error {
 	}
 	for _, finalizer := range update.GetFinalizers() {
 		if !slices.Contains(current.GetFinalizers(), finalizer) {
-			return apierrors.NewInvalid(k.GroupKind(), update.GetName(), field.ErrorList{
-				field.Forbidden(field.NewPath("metadata", "finalizers"), "none can be added to an object that is being deleted")})
+			problem := field.Forbidden(field.NewPath("metadata", "finalizers"), "none can be added to an object that is being deleted")
+			return apierrors.NewInvalid(k.GroupKind(), update.GetName(), field.ErrorList{problem})
 		}
 	}
 	return nil

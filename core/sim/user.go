@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -72,12 +73,8 @@ func merge(base, over map[string]string) map[string]string {
 		return over
 	}
 	merged := make(map[string]string, len(base)+len(over))
-	for key, value := range base {
-		merged[key] = value
-	}
-	for key, value := range over {
-		merged[key] = value
-	}
+	maps.Copy(merged, base)
+	maps.Copy(merged, over)
 	return merged
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 // big is a node on which everything fits.
-func big(name string) *corev1.Node {
-	return node(name, func(n *corev1.Node) {
+func big() *corev1.Node {
+	return node("n1", func(n *corev1.Node) {
 		for resource, quantity := range n.Status.Capacity {
 			quantity.Mul(100)
 			n.Status.Capacity[resource] = quantity
@@ -28,7 +28,7 @@ func big(name string) *corev1.Node {
 
 func TestDeployment(t *testing.T) {
 	w := newWorld(sim.Options{})
-	apply(t, w, big("n1"), deployment("web", 3, "1"))
+	apply(t, w, big(), deployment("web", 3, "1"))
 	w.Advance(10 * time.Second)
 	running := func() int { return len(podsOf(w, corev1.PodRunning)) }
 	if got := running(); got != 3 {
@@ -56,7 +56,7 @@ func TestDeployment(t *testing.T) {
 
 func TestRolloutKeepsPodsRunning(t *testing.T) {
 	w := newWorld(sim.Options{})
-	apply(t, w, big("n1"), deployment("web", 8, "1"))
+	apply(t, w, big(), deployment("web", 8, "1"))
 	w.Advance(10 * time.Second)
 	least, most := 8, 8
 	w.Observe(func(sim.Occurrence) {
@@ -86,7 +86,7 @@ func TestRolloutKeepsPodsRunning(t *testing.T) {
 
 func TestAPodThatGoesIsReplaced(t *testing.T) {
 	w := newWorld(sim.Options{})
-	apply(t, w, big("n1"), deployment("web", 2, "1"))
+	apply(t, w, big(), deployment("web", 2, "1"))
 	w.Advance(10 * time.Second)
 	victim := w.Kube().Pods()[0]
 	if err := w.Kube().DeletePod(t.Context(), victim, 30*time.Second); err != nil {
@@ -110,7 +110,7 @@ func TestAPodThatGoesIsReplaced(t *testing.T) {
 // C12: a pod whose volume is missing keeps no other pod from running, and makes one event.
 func TestC12OneBadPodHarmsNoOther(t *testing.T) {
 	w := newWorld(sim.Options{})
-	apply(t, w, big("n1"), pod("bad", "1", mount("ghost")), deployment("good", 10, "1"))
+	apply(t, w, big(), pod("bad", "1", mount("ghost")), deployment("good", 10, "1"))
 	w.Advance(4 * time.Minute)
 	if got := len(podsOf(w, corev1.PodRunning)); got != 10 {
 		t.Errorf("%d pods run, want 10", got)
@@ -141,7 +141,7 @@ func TestStatefulSetGoesOneByOne(t *testing.T) {
 	if got := len(w.Kube().Pods()); got != 1 {
 		t.Fatalf("%d pods while the first does not run, want 1", got)
 	}
-	apply(t, w, big("n1"))
+	apply(t, w, big())
 	w.Advance(time.Minute)
 	if diff := cmp.Diff([]string{"db-0", "db-1", "db-2"}, podsOf(w, corev1.PodRunning)); diff != "" {
 		t.Fatal(diff)
@@ -161,7 +161,7 @@ func TestStatefulSetGoesOneByOne(t *testing.T) {
 func TestJobRunsToItsEnd(t *testing.T) {
 	w := newWorld(sim.Options{JobTime: 30 * time.Second})
 	parallelism, completions := int32(2), int32(5)
-	apply(t, w, big("n1"), &batchv1.Job{
+	apply(t, w, big(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "work"},
 		Spec:       batchv1.JobSpec{Parallelism: &parallelism, Completions: &completions, Template: corev1.PodTemplateSpec{Spec: podSpec("1")}},
 	})
@@ -173,10 +173,10 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	}
 }
 
-func daemonSet(name string, change ...func(*corev1.PodSpec)) *appsv1.DaemonSet {
-	labels := map[string]string{"app": name}
+func daemonSet(change ...func(*corev1.PodSpec)) *appsv1.DaemonSet {
+	labels := map[string]string{"app": "agent"}
 	set := &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "agent"},
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podSpec("100m")},
@@ -194,9 +194,9 @@ func TestDaemonSet(t *testing.T) {
 		set  *appsv1.DaemonSet
 		want []string
 	}{
-		{"every node it tolerates", daemonSet("agent"), []string{"n1", "n4"}},
-		{"node selector", daemonSet("agent", func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{corev1.LabelHostname: "n1"} }), []string{"n1"}},
-		{"C01: a toleration without a key tolerates every taint", daemonSet("agent", func(s *corev1.PodSpec) {
+		{"every node it tolerates", daemonSet(), []string{"n1", "n4"}},
+		{"node selector", daemonSet(func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{corev1.LabelHostname: "n1"} }), []string{"n1"}},
+		{"C01: a toleration without a key tolerates every taint", daemonSet(func(s *corev1.PodSpec) {
 			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		}), []string{"n1", "n2", "n3", "n4"}},
 	}
@@ -227,7 +227,7 @@ func TestDaemonSet(t *testing.T) {
 
 func TestDaemonSetFollowsItsNodes(t *testing.T) {
 	w := newWorld(sim.Options{})
-	apply(t, w, daemonSet("agent"), node("n1"))
+	apply(t, w, daemonSet(), node("n1"))
 	w.Advance(10 * time.Second)
 	apply(t, w, node("n2"))
 	w.Advance(10 * time.Second)

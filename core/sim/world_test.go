@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,17 +31,19 @@ const (
 	zoneA       = "us-east-1a"
 )
 
-// embedded is decoded once for all tests.
-var embedded = func() *catalog.Catalog {
+// embedded is the catalog of all tests.
+//
+//nolint:gochecknoglobals // decoding it takes longer than most tests
+var embedded = sync.OnceValue(func() *catalog.Catalog {
 	c, err := catalog.Embedded()
 	if err != nil {
 		panic(err)
 	}
 	return c
-}()
+})
 
 func newWorld(options sim.Options) *sim.World {
-	options.Catalog = embedded
+	options.Catalog = embedded()
 	return sim.New(options)
 }
 
@@ -116,11 +119,11 @@ func deployment(name string, replicas int32, cpu string) *appsv1.Deployment {
 	}
 }
 
-func nodeClass(name string) *aws.EC2NodeClass {
+func nodeClass() *aws.EC2NodeClass {
 	family := aws.FamilyAL2023
 	tags := map[string]string{wellknown.TagDiscovery: clusterName}
 	return &aws.EC2NodeClass{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+		ObjectMeta: metav1.ObjectMeta{Name: "default"},
 		Spec: aws.EC2NodeClassSpec{
 			AMIFamily:                  &family,
 			SubnetSelectorTerms:        []aws.SubnetSelectorTerm{{Tags: tags}},
@@ -129,11 +132,11 @@ func nodeClass(name string) *aws.EC2NodeClass {
 	}
 }
 
-func nodePool(name, class string) *karpenter.NodePool {
+func nodePool(name string) *karpenter.NodePool {
 	return &karpenter.NodePool{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: karpenter.NodePoolSpec{Template: karpenter.NodeClaimTemplate{Spec: karpenter.NodeClaimTemplateSpec{
-			NodeClassRef: karpenter.NodeClassReference{Kind: "EC2NodeClass", Name: class},
+			NodeClassRef: karpenter.NodeClassReference{Kind: "EC2NodeClass", Name: "default"},
 		}}},
 	}
 }
@@ -252,12 +255,12 @@ func kubeletWith(maxPods int32) *aws.KubeletConfiguration {
 }
 
 // script runs a deployment up and down, with a kill in between.
-func script(t *testing.T, seed uint64) (*sim.World, []sim.Occurrence) {
+func script(t *testing.T, seed uint64) []sim.Occurrence {
 	t.Helper()
 	w := newWorld(sim.Options{Seed: seed})
 	occurrences := record(w)
 	(&provisioner{world: w}).connect()
-	apply(t, w, nodeClass("default"), nodePool("default", "default"), deployment("web", 7, "1"))
+	apply(t, w, nodeClass(), nodePool("default"), deployment("web", 7, "1"))
 	running := func() bool { return len(podsOf(w, corev1.PodRunning)) == 7 }
 	if !w.RunUntil(running, 5*time.Minute) {
 		t.Fatalf("7 pods do not run after 5 minutes, only %d; pending %v", len(podsOf(w, corev1.PodRunning)), podsOf(w, corev1.PodPending))
@@ -270,14 +273,14 @@ func script(t *testing.T, seed uint64) (*sim.World, []sim.Occurrence) {
 		t.Fatal(err)
 	}
 	w.Advance(time.Minute)
-	return w, *occurrences
+	return *occurrences
 }
 
 func TestPodsThatFitNowhereGetANodeAndRun(t *testing.T) {
 	w := newWorld(sim.Options{})
 	occurrences := record(w)
 	(&provisioner{world: w}).connect()
-	apply(t, w, nodeClass("default"), nodePool("default", "default"), deployment("web", 7, "1"))
+	apply(t, w, nodeClass(), nodePool("default"), deployment("web", 7, "1"))
 	start := w.Now()
 	running := func() bool { return len(podsOf(w, corev1.PodRunning)) == 7 }
 	if !w.RunUntil(running, 5*time.Minute) {
@@ -306,8 +309,7 @@ func TestPodsThatFitNowhereGetANodeAndRun(t *testing.T) {
 }
 
 func TestSameScriptSameOccurrences(t *testing.T) {
-	_, first := script(t, 1)
-	_, second := script(t, 1)
+	first, second := script(t, 1), script(t, 1)
 	if len(first) != len(second) {
 		t.Fatalf("%d occurrences, then %d", len(first), len(second))
 	}

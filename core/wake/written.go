@@ -81,8 +81,9 @@ func judgeObject[T any, P written[T]](request *admissionv1.AdmissionRequest, tel
 			return verdict{}, err
 		}
 		return verdict{news: tell(old)}, nil
+	default:
+		return verdict{}, refused(statusUnprocessable, "operation is %q, want CREATE, UPDATE or DELETE", request.Operation)
 	}
-	return verdict{}, refused(statusUnprocessable, "operation is %q, want CREATE, UPDATE or DELETE", request.Operation)
 }
 
 // judgeSpec validates the object of the request, and the change from old unless that is nil.
@@ -90,13 +91,13 @@ func judgeSpec[T any, P written[T]](request *admissionv1.AdmissionRequest, old P
 	if len(request.Object.Raw) == 0 {
 		return verdict{}, refused(statusBadRequest, "%s is missing", fieldObject)
 	}
-	current := P(new(T))
+	v, current := verdict{}, P(new(T))
 	if err := json.Unmarshal(request.Object.Raw, current); err != nil {
 		// The review is sound, and what was written is not: to refuse the call would let it pass
 		// wherever the callback is configured to fail open.
-		return verdict{problems: []string{err.Error()}}, nil
+		v.problems = append(v.problems, err.Error())
+		return v, nil
 	}
-	v := verdict{}
 	for _, w := range current.SetDefaults() {
 		v.warnings = append(v.warnings, w.String())
 	}

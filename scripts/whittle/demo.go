@@ -10,7 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"whittle/core/api/manifest"
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
 	"whittle/core/packing"
@@ -169,7 +172,7 @@ func (d *demo) apply(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	objects, err := decodeFile(name, data)
+	objects, _, err := manifest.Decode(name, data)
 	if err != nil {
 		return err
 	}
@@ -184,6 +187,15 @@ func (d *demo) apply(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+// describe names an object as people do: Deployment inflate.
+func describe(object runtime.Object) string {
+	name := "?"
+	if meta, ok := object.(metav1.Object); ok {
+		name = meta.GetName()
+	}
+	return object.GetObjectKind().GroupVersionKind().Kind + " " + name
 }
 
 func (d *demo) scale(ctx context.Context, deployment string, replicas int) error {

@@ -82,9 +82,11 @@ func newJSONPrinter(w io.Writer) *jsonPrinter {
 	return &jsonPrinter{encoder: json.NewEncoder(w)}
 }
 
-func (p *jsonPrinter) scene(title string) { p.write(map[string]string{"kind": "scene", "message": title}) }
-func (p *jsonPrinter) entry(e entry)       { p.write(e) }
-func (p *jsonPrinter) summary(s summary)   { p.write(s) }
+func (p *jsonPrinter) scene(title string) {
+	p.write(map[string]string{"kind": "scene", "message": title})
+}
+func (p *jsonPrinter) entry(e entry)     { p.write(e) }
+func (p *jsonPrinter) summary(s summary) { p.write(s) }
 
 // write leaves a failed write to the next one: there is nobody else to tell when standard output is gone.
 func (p *jsonPrinter) write(value any) { _ = p.encoder.Encode(value) }

@@ -29,7 +29,7 @@ func parseSchedule(text string) (*cron.SpecSchedule, error) {
 	}
 	parsed, err := cron.ParseStandard(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (months are 1-12 or jan-dec, days of the week 0-6 or sun-sat)", err)
 	}
 	schedule, isSpec := parsed.(*cron.SpecSchedule)
 	if !isSpec {
