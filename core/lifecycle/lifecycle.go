@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,6 +86,8 @@ const (
 	pollInitialize  = 5 * time.Second
 	pollDrain       = time.Second
 	pollTermination = 5 * time.Second
+	// checkAfter gives kube-scheduler time to bind the pods that a new node was bought for.
+	checkAfter = 5 * time.Second
 )
 
 // Handler does the steps of one cluster's NodeClaims.
@@ -190,8 +193,21 @@ func (h *Handler) advance(ctx context.Context, s *cluster.Snapshot, host cluster
 	case !conditionTrue(host.Claim, karpenter.ConditionInitialized):
 		return h.initialize(ctx, s, host)
 	default:
-		return done, nil
+		return done, h.checkPlanned(ctx, s, host)
 	}
+}
+
+// checkPlanned has provision look again when pods that the node was bought for are still without one:
+// kube-scheduler may have given their room to others, and tells of a pod it has failed before only with
+// a count on an Event that exists, which calls nobody.
+func (h *Handler) checkPlanned(ctx context.Context, s *cluster.Snapshot, host cluster.Host) error {
+	planned := host.PlannedPods()
+	for _, pod := range s.Pods {
+		if cluster.Provisionable(pod) && slices.Contains(planned, cluster.PodKey(pod)) {
+			return h.wakeProvision(ctx, s.Now, "Pod "+cluster.PodKey(pod))
+		}
+	}
+	return nil
 }
 
 // launch takes up a launch that nobody finished: of a pass that crashed, or of a claim made by hand.

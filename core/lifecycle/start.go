@@ -111,7 +111,7 @@ func (h *Handler) initialize(ctx context.Context, s *cluster.Snapshot, host clus
 		return done, err
 	}
 	h.Log.Info("initialized node", "nodeclaim", host.Claim.Name, "node", node.Name)
-	return done, nil
+	return checkAfter, nil
 }
 
 // notInitialized says what the node still lacks; the reasons are upstream's

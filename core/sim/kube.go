@@ -15,6 +15,7 @@ import (
 	"whittle/core/api/aws"
 	"whittle/core/api/karpenter"
 	"whittle/core/cluster"
+	"whittle/events"
 )
 
 // Kube is the cluster's Kubernetes API, with the control plane behind it. The methods in this file are
@@ -163,7 +164,7 @@ func (k *Kube) UpdateNodeClassStatus(_ context.Context, class *aws.EC2NodeClass)
 // client-go's recorder does.
 func (k *Kube) Record(_ context.Context, event cluster.Event) error {
 	return k.world.effect("kube.Record", event.Object.Name+" "+event.Reason, func() error {
-		return k.recorder.record("whittle", event)
+		return k.recorder.record(events.ReportingController, event)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"whittle/core/api/aws"
 	"whittle/core/api/karpenter"
 	"whittle/core/api/warning"
+	"whittle/core/api/wellknown"
 	"whittle/events"
 )
 
@@ -27,6 +28,10 @@ func judgeWritten(cluster string, request *admissionv1.AdmissionRequest) (verdic
 		})
 	case "nodeclaims.v1.karpenter.sh":
 		return judgeObject(request, func(claim *karpenter.NodeClaim) news {
+			if claim.Annotations[wellknown.AnnotationLaunch] != "" && claim.DeletionTimestamp == nil {
+				// Made by provision, which launches it itself and sends it on.
+				return news{}
+			}
 			return stepNews(cluster, claim.Name)
 		})
 	}

@@ -138,9 +138,8 @@ func (s *Stack) subscribe(cluster string, sweepEvery time.Duration) {
 		s.World.Map(m.queue, sim.Mapping{BatchSize: m.batch, Visibility: 30 * time.Second}, invoke)
 	}
 	s.World.Every(sweepEvery, func() {
-		message := events.Sweep{Cluster: cluster}.Outgoing(s.World.Now())
 		// The world's own queues take every message; there is no one to report to.
-		_ = s.World.Sender().Send(context.Background(), events.QueueSweep, message)
+		_ = s.World.Queue(events.QueueSweep).Send(context.Background(), events.Sweep{Cluster: cluster}.Outgoing(s.World.Now()))
 	})
 }
 
