@@ -129,12 +129,25 @@ func (h *Handler) look(ctx context.Context, wake events.Wake) error {
 }
 
 // act creates the plan's NodeClaims, launches them with as few calls as it can, and says what it did.
+// All claims are written before the first launch, so that whatever stops a launch, no pass plans the
+// same pods anew.
 func (h *Handler) act(ctx context.Context, s *cluster.Snapshot, plan *packing.Plan) error {
 	claims := make([]*karpenter.NodeClaim, len(plan.Launches))
 	for i := range plan.Launches {
 		claims[i] = plan.Launches[i].NodeClaim()
 	}
-	for _, group := range launch.Group(claims) {
+	groups := launch.Group(claims)
+	for i := range groups {
+		created, err := h.create(ctx, groups[i])
+		if err != nil {
+			return err
+		}
+		groups[i] = created
+	}
+	for _, group := range groups {
+		if len(group) == 0 {
+			continue
+		}
 		if err := h.launch(ctx, s, group); err != nil {
 			return err
 		}
@@ -142,7 +155,8 @@ func (h *Handler) act(ctx context.Context, s *cluster.Snapshot, plan *packing.Pl
 	return h.report(ctx, plan, claims)
 }
 
-func (h *Handler) launch(ctx context.Context, s *cluster.Snapshot, group []*karpenter.NodeClaim) error {
+// create writes the claims, and returns those that were not there before.
+func (h *Handler) create(ctx context.Context, group []*karpenter.NodeClaim) ([]*karpenter.NodeClaim, error) {
 	var created []*karpenter.NodeClaim
 	for _, claim := range group {
 		written, err := h.Claims.CreateNodeClaim(ctx, claim)
@@ -151,17 +165,20 @@ func (h *Handler) launch(ctx context.Context, s *cluster.Snapshot, group []*karp
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("create NodeClaim %s: %w", claim.Name, err)
+			return nil, fmt.Errorf("create NodeClaim %s: %w", claim.Name, err)
 		}
 		created = append(created, written)
 	}
-	if len(created) == 0 {
-		return nil
-	}
-	outcome, err := h.Launcher.Launch(ctx, s, created)
+	return created, nil
+}
+
+// launch launches the claims. A launch that fails is lifecycle's to take up again: the message is not
+// failed for it, since it would hold up all later ones of the cluster.
+func (h *Handler) launch(ctx context.Context, s *cluster.Snapshot, group []*karpenter.NodeClaim) error {
+	outcome, err := h.Launcher.Launch(ctx, s, group)
 	if err != nil {
-		// The claims stay: lifecycle finds them not launched and takes the launch up again.
-		return errors.Join(err, h.step(ctx, created, retryLaunch))
+		h.Log.Error("launch left to lifecycle", "cluster", h.Cluster, "error", err)
+		return h.step(ctx, group, retryLaunch)
 	}
 	if len(outcome.Failed) > 0 {
 		wake := events.Wake{Cluster: h.Cluster, Reason: events.ReasonCapacity, Object: "NodeClaim " + outcome.Failed[0]}

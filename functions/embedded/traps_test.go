@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -210,8 +211,15 @@ func TestC17TheSamePodsAreNeverProvisionedTwice(t *testing.T) {
 		before  func(s *stage)
 	}{
 		{
-			name:    "claim not launched",
-			before:  func(s *stage) { s.World.EC2().Throttle(0.0001) },
+			name: "claim not launched",
+			before: func(s *stage) {
+				s.World.OnEffect(func(effect sim.Effect) error {
+					if effect.Name == "ec2.Launch" && !effect.After {
+						return errors.New("EC2 is down")
+					}
+					return nil
+				})
+			},
 			reached: func(s *stage) bool { return len(s.World.Kube().NodeClaims()) > 0 },
 		},
 		{

@@ -63,7 +63,7 @@ func validateCount(terms, least int, path *field.Path) field.ErrorList {
 	}
 }
 
-func (t SubnetSelectorTerm) validate(path *field.Path) field.ErrorList {
+func (t *SubnetSelectorTerm) validate(path *field.Path) field.ErrorList {
 	term := selectorTerm{path: path}
 	term.has("tags", len(t.Tags) > 0)
 	term.has("id", t.ID != "")
@@ -73,7 +73,7 @@ func (t SubnetSelectorTerm) validate(path *field.Path) field.ErrorList {
 	return append(errs, shaped(t.ID, subnetID, path.Child("id"), `want an id such as "subnet-0123456789abcdef0"`)...)
 }
 
-func (t SecurityGroupSelectorTerm) validate(path *field.Path) field.ErrorList {
+func (t *SecurityGroupSelectorTerm) validate(path *field.Path) field.ErrorList {
 	term := selectorTerm{path: path}
 	term.has("tags", len(t.Tags) > 0)
 	term.has("id", t.ID != "")
@@ -85,7 +85,7 @@ func (t SecurityGroupSelectorTerm) validate(path *field.Path) field.ErrorList {
 	return append(errs, shaped(t.ID, securityGroupID, path.Child("id"), `want an id such as "sg-0123456789abcdef0"`)...)
 }
 
-func (t CapacityReservationSelectorTerm) validate(path *field.Path) field.ErrorList {
+func (t *CapacityReservationSelectorTerm) validate(path *field.Path) field.ErrorList {
 	term := selectorTerm{path: path}
 	term.has("tags", len(t.Tags) > 0)
 	term.has("id", t.ID != "")
@@ -102,7 +102,7 @@ func (t CapacityReservationSelectorTerm) validate(path *field.Path) field.ErrorL
 	return errs
 }
 
-func (t AMISelectorTerm) validate(path *field.Path, only bool) field.ErrorList {
+func (t *AMISelectorTerm) validate(path *field.Path, only bool) field.ErrorList {
 	term := selectorTerm{path: path}
 	term.has("alias", t.Alias != "")
 	term.has("tags", len(t.Tags) > 0)

@@ -12,9 +12,15 @@ import (
 func TestOfTellsApart(t *testing.T) {
 	values := []any{
 		nil, "a", "b", false, true, 0, 1, "0", "1", "true", "null",
-		[]string{"a", "b"}, []string{"a"}, map[string]string{"a": "b"}, map[string]string{"b": "a"},
-		map[string]any{"a": false}, map[string]any{"a": 0}, []any{"a", map[string]string{"a": "b"}},
-		[][]string{{"a"}, {"b"}}, `["a","b"]`,
+		[]string{"a", "b"},
+		[]string{"a"},
+		map[string]string{"a": "b"},
+		map[string]string{"b": "a"},
+		map[string]any{"a": false},
+		map[string]any{"a": 0},
+		[]any{"a", map[string]string{"a": "b"}},
+		[][]string{{"a"}, {"b"}},
+		`["a","b"]`,
 	}
 	seen := map[string]any{}
 	for _, value := range values {

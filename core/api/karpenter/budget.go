@@ -11,7 +11,7 @@ import (
 )
 
 // Policy is the consolidation policy in today's spelling, with its default.
-func (d Disruption) Policy() ConsolidationPolicy {
+func (d *Disruption) Policy() ConsolidationPolicy {
 	switch d.ConsolidationPolicy {
 	case "", ConsolidateWhenUnderutilized:
 		return ConsolidateWhenEmptyOrUnderutilized
@@ -29,7 +29,7 @@ func Reasons() []DisruptionReason {
 // budgets that cover it and are active at now, and math.MaxInt32 when there are none. The caller subtracts
 // the nodes that are going already. A budget that cannot be read allows none, and is the error (upstream
 // NodePool.GetAllowedDisruptionsByReason in pkg/apis/v1/nodepool.go).
-func (d Disruption) AllowedDisruptions(now time.Time, nodes int, reason DisruptionReason) (int, error) {
+func (d *Disruption) AllowedDisruptions(now time.Time, nodes int, reason DisruptionReason) (int, error) {
 	allowed := math.MaxInt32
 	var errs []error
 	for i, budget := range d.Budgets {
@@ -46,12 +46,12 @@ func (d Disruption) AllowedDisruptions(now time.Time, nodes int, reason Disrupti
 }
 
 // Covers reports whether the budget caps disruptions for the reason.
-func (b Budget) Covers(reason DisruptionReason) bool {
+func (b *Budget) Covers(reason DisruptionReason) bool {
 	return len(b.Reasons) == 0 || slices.Contains(b.Reasons, reason)
 }
 
 // limit is how many nodes the budget lets go at now; 0 when it cannot be read.
-func (b Budget) limit(now time.Time, nodes int) (int, error) {
+func (b *Budget) limit(now time.Time, nodes int) (int, error) {
 	active, err := b.Active(now)
 	if err != nil {
 		return 0, err
@@ -63,7 +63,7 @@ func (b Budget) limit(now time.Time, nodes int) (int, error) {
 }
 
 // share is the budget's number, or its percentage of nodes, rounded up.
-func (b Budget) share(nodes int) (int, error) {
+func (b *Budget) share(nodes int) (int, error) {
 	text, isPercent := strings.CutSuffix(b.Nodes, "%")
 	value, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || value < 0 || isPercent && value > 100 {
@@ -78,7 +78,7 @@ func (b Budget) share(nodes int) (int, error) {
 // Active reports whether the budget counts at now: always without a schedule, else from each firing,
 // inclusive, until its duration later, exclusive. Without a duration the window is one step of the
 // schedule's finest varying field. Schedules are in UTC.
-func (b Budget) Active(now time.Time) (bool, error) {
+func (b *Budget) Active(now time.Time) (bool, error) {
 	if b.Schedule == nil {
 		return true, nil
 	}

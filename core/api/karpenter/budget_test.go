@@ -26,7 +26,7 @@ func scheduled(schedule, length string) karpenter.Budget {
 	return budget
 }
 
-func at(t testing.TB, text string) time.Time {
+func at(t *testing.T, text string) time.Time {
 	t.Helper()
 	value, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -176,7 +176,8 @@ func TestAllowedDisruptions(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := karpenter.Disruption{Budgets: test.budgets}.AllowedDisruptions(at(t, test.now), test.nodes, test.reason)
+			disruption := karpenter.Disruption{Budgets: test.budgets}
+			got, err := disruption.AllowedDisruptions(at(t, test.now), test.nodes, test.reason)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +228,8 @@ func TestWindowIsTheUnionOfItsFirings(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	got := map[karpenter.ConsolidationPolicy]karpenter.ConsolidationPolicy{}
 	for _, policy := range []karpenter.ConsolidationPolicy{"", "WhenUnderutilized", "WhenEmptyOrUnderutilized", "WhenEmpty", "Balanced"} {
-		got[policy] = karpenter.Disruption{ConsolidationPolicy: policy}.Policy()
+		disruption := karpenter.Disruption{ConsolidationPolicy: policy}
+		got[policy] = disruption.Policy()
 	}
 	want := map[karpenter.ConsolidationPolicy]karpenter.ConsolidationPolicy{
 		"":                         "WhenEmptyOrUnderutilized",

@@ -15,7 +15,7 @@ const Never = "Never"
 // +kubebuilder:validation:Type=string
 // +kubebuilder:validation:Pattern=`^(([0-9]+(s|m|h))+|Never)$`
 // +kubebuilder:validation:Schemaless
-type NillableDuration struct {
+type NillableDuration struct { //nolint:recvcheck // encoding/json writes values and reads into pointers
 	// Duration is nil for Never.
 	Duration *time.Duration
 	text     string

@@ -35,7 +35,7 @@ func (p *NodePool) ValidateUpdate(old *NodePool) field.ErrorList {
 	}
 	ref, oldRef := p.Spec.Template.Spec.NodeClassRef, old.Spec.Template.Spec.NodeClassRef
 	path := spec.Child("template", "spec", "nodeClassRef")
-	if !ref.sameGroup(oldRef) {
+	if ref.groupOrDefault() != oldRef.groupOrDefault() {
 		errs = append(errs, field.Forbidden(path.Child("group"), "may not change; make a new NodePool"))
 	}
 	if ref.Kind != oldRef.Kind {
@@ -126,7 +126,7 @@ func (d *Disruption) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (b Budget) validate(path *field.Path) field.ErrorList {
+func (b *Budget) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if _, err := b.share(0); err != nil {
 		errs = append(errs, field.Invalid(path.Child("nodes"), b.Nodes, `want a number such as "5" or a percentage such as "10%"`))
@@ -147,7 +147,7 @@ func (b Budget) validate(path *field.Path) field.ErrorList {
 	return append(errs, b.validateDuration(path)...)
 }
 
-func (b Budget) validateDuration(path *field.Path) field.ErrorList {
+func (b *Budget) validateDuration(path *field.Path) field.ErrorList {
 	if b.Duration == nil {
 		return nil
 	}

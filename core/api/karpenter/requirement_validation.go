@@ -48,7 +48,7 @@ func validateKey(key string, path *field.Path, restricted func(key string) strin
 	return errs
 }
 
-func (r Requirement) validateValues(path *field.Path) field.ErrorList {
+func (r *Requirement) validateValues(path *field.Path) field.ErrorList {
 	values := path.Child("values")
 	var errs field.ErrorList
 	switch {
@@ -68,7 +68,7 @@ func (r Requirement) validateValues(path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (r Requirement) validateBound(path *field.Path) field.ErrorList {
+func (r *Requirement) validateBound(path *field.Path) field.ErrorList {
 	if len(r.Values) != 1 {
 		return field.ErrorList{field.Invalid(path, r.Values,
 			fmt.Sprintf("%s takes exactly one integer >= 0, got %d values", r.Operator, len(r.Values)))}
@@ -80,7 +80,7 @@ func (r Requirement) validateBound(path *field.Path) field.ErrorList {
 	return nil
 }
 
-func (r Requirement) validateMinValues(path *field.Path) field.ErrorList {
+func (r *Requirement) validateMinValues(path *field.Path) field.ErrorList {
 	if r.MinValues == nil {
 		return nil
 	}

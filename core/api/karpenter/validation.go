@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"whittle/core/api/wellknown"
 )
 
 // The longest lists and texts that the API server accepts in these objects.
@@ -40,7 +42,7 @@ func validateTerminationGracePeriod(period *metav1.Duration, path *field.Path) f
 }
 
 // validate reports what is wrong in the reference.
-func (r NodeClassReference) validate(path *field.Path) field.ErrorList {
+func (r *NodeClassReference) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if strings.Contains(r.Group, "/") {
 		errs = append(errs, field.Invalid(path.Child("group"), r.Group, `want the group without a version, such as "karpenter.k8s.aws"`))
@@ -54,11 +56,12 @@ func (r NodeClassReference) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// sameGroup compares the groups of two references, of which either may have been left out.
-func (r NodeClassReference) sameGroup(other NodeClassReference) bool {
-	r.setDefaults(nil)
-	other.setDefaults(nil)
-	return r.Group == other.Group
+// groupOrDefault is the group, which may have been left out.
+func (r *NodeClassReference) groupOrDefault() string {
+	if r.Group == "" {
+		return wellknown.GroupAWS
+	}
+	return r.Group
 }
 
 // validateTaints checks both lists of taints, of which no two may have the same key and effect.

@@ -56,7 +56,7 @@ func (d *decoder) fail(at Place, fieldPath, message string) {
 
 // document reads one document. Repeated keys do not keep it from looking for more that is wrong.
 func (d *decoder) document(at Place, text []byte) {
-	data, err := yaml.YAMLToJSON(text)
+	data, repeated, err := toJSON(text)
 	if err != nil {
 		d.fail(at, "", plainYAML(err.Error()))
 		return
@@ -72,12 +72,9 @@ func (d *decoder) document(at Place, text []byte) {
 		return
 	}
 	at.Kind, at.Name = identity(object)
-	_, err = yaml.YAMLToJSONStrict(text)
-	d.repeated = err != nil
-	if err != nil {
-		for _, line := range repeatedKeys(err) {
-			d.fail(at, "", line)
-		}
+	d.repeated = len(repeated) > 0
+	for _, message := range repeated {
+		d.fail(at, "", message)
 	}
 	if strings.HasSuffix(at.Kind, "List") {
 		d.list(at, object)
@@ -166,6 +163,19 @@ func isGenerated(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	prefix, _ := metadata["generateName"].(string)
 	return prefix != ""
+}
+
+// toJSON is the document as JSON, and the messages on the keys that it has twice, of which the last counts.
+func toJSON(text []byte) (data []byte, repeated []string, err error) {
+	data, strictErr := yaml.YAMLToJSONStrict(text)
+	if strictErr == nil {
+		return data, nil, nil
+	}
+	data, err = yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	return data, repeatedKeys(strictErr), nil
 }
 
 // generic is the JSON as maps, lists and plain values; numbers keep their digits.

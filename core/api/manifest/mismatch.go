@@ -45,7 +45,7 @@ func (c *comparison) compare(goType reflect.Type, value any, path string) {
 	if goType.Kind() == reflect.Pointer {
 		goType = goType.Elem()
 	}
-	if reader, isReader := reflect.New(goType).Interface().(json.Unmarshaler); isReader {
+	if reader, isReader := reflect.TypeAssert[json.Unmarshaler](reflect.New(goType)); isReader {
 		c.compareText(reader, value, path)
 		return
 	}
@@ -174,8 +174,7 @@ func (c *comparison) unknown(path, name string, fields map[string]reflect.Type) 
 // fieldsOf are the struct's fields by their JSON names, those of its inlined structs among them.
 func fieldsOf(goType reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
-	for i := range goType.NumField() {
-		f := goType.Field(i)
+	for f := range goType.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":

@@ -56,9 +56,9 @@ type Error struct {
 // Error names the place, the field and what is wrong.
 func (e Error) Error() string {
 	if e.Field == "" {
-		return e.Place.String() + ": " + e.Message
+		return e.String() + ": " + e.Message
 	}
-	return e.Place.String() + ": " + e.Field + ": " + e.Message
+	return e.String() + ": " + e.Field + ": " + e.Message
 }
 
 // Errors is everything that is wrong with a file, in its order.

@@ -14,25 +14,25 @@ import (
 // testdata is where the files lie that people might have written.
 const testdata = "../../../testdata"
 
-func read(t testing.TB, name string) []byte {
-	t.Helper()
+func read(tb testing.TB, name string) []byte {
+	tb.Helper()
 	data, err := os.ReadFile(filepath.Join(testdata, name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }
 
-func files(t testing.TB, pattern string) []string {
-	t.Helper()
+func files(tb testing.TB, pattern string) []string {
+	tb.Helper()
 	paths, err := filepath.Glob(filepath.Join(testdata, pattern))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("list %s: %v, %v", pattern, paths, err)
+		tb.Fatalf("list %s: %v, %v", pattern, paths, err)
 	}
 	for i, path := range paths {
 		name, err := filepath.Rel(testdata, path)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		paths[i] = name
 	}
