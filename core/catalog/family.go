@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"strings"
-
 	"whittle/core/api/aws"
 )
 
@@ -35,7 +33,7 @@ func (f family) windows() bool { return f.windowsBuild != "" }
 // familyOf is the class's AMI family: the one it names, or that of its alias. Without either, which
 // validation refuses, nothing is known of the image, as with Custom.
 func familyOf(class *aws.EC2NodeClass) family {
-	name := familyName(class)
+	name := class.Family()
 	switch name {
 	case aws.FamilyBottlerocket:
 		return family{name: name, storageDevice: "/dev/xvdb", storageBytes: 20 * gib, bootVolumes: 2, overheadByPods: true, raid0: true}
@@ -58,22 +56,4 @@ func windows(name aws.AMIFamily, build string) family {
 		storageDevice: "/dev/sda1", storageBytes: 50 * gib, bootVolumes: 1,
 		overheadByPods: true, podsPerCore: true,
 	}
-}
-
-func familyName(class *aws.EC2NodeClass) aws.AMIFamily {
-	if class.Spec.AMIFamily != nil {
-		return *class.Spec.AMIFamily
-	}
-	for _, term := range class.Spec.AMISelectorTerms {
-		alias, _, _ := strings.Cut(term.Alias, "@")
-		for _, known := range []aws.AMIFamily{
-			aws.FamilyAL2, aws.FamilyAL2023, aws.FamilyBottlerocket,
-			aws.FamilyWindows2019, aws.FamilyWindows2022, aws.FamilyWindows2025,
-		} {
-			if strings.EqualFold(alias, string(known)) {
-				return known
-			}
-		}
-	}
-	return aws.FamilyCustom
 }

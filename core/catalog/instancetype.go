@@ -37,7 +37,7 @@ type InstanceType struct {
 // NotIn and Gt decide by it (upstream computeRequirements). It is built on each call; loops over many
 // types should read Labels and Offerings.
 func (t *InstanceType) Requirements() requirement.Set {
-	keys := requirement.WellKnownKeys()
+	keys := wellknown.Labels()
 	set := make(requirement.Set, len(keys))
 	for _, key := range keys {
 		if key != wellknown.LabelNodePool {

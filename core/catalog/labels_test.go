@@ -129,7 +129,7 @@ func TestRequirements(t *testing.T) {
 	if set.Has(wellknown.LabelNodePool) {
 		t.Error("the type says something about the NodePool's name")
 	}
-	if got, want := len(set), len(requirement.WellKnownKeys())-1; got != want {
+	if got, want := len(set), len(wellknown.Labels())-1; got != want {
 		t.Errorf("%d keys, want %d", got, want)
 	}
 }

@@ -113,12 +113,7 @@ func newPools(s *cluster.Snapshot) []*pool {
 	return pools
 }
 
-func (p *pool) weight() int32 {
-	if p.object.Spec.Weight == nil {
-		return 0
-	}
-	return *p.object.Spec.Weight
-}
+func (p *pool) weight() int32 { return p.object.WeightOrZero() }
 
 func (p *pool) reasonToBlock() string {
 	ref := p.object.Spec.Template.Spec.NodeClassRef

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"whittle/core/api/wellknown"
 )
 
 // Conflict is why two sets do not go together: the alphabetically first key on which they disagree.
@@ -86,7 +88,7 @@ func (s Set) undefined(incoming Set, allowed func(key string) bool) (first strin
 
 // hint is a well-known label or one of s that ends in the same name as key, or else contains it.
 func (s Set) hint(key string) string {
-	known := slices.Concat(WellKnownKeys(), s.Keys())
+	known := slices.Concat(wellknown.Labels(), s.Keys())
 	if i := slices.IndexFunc(known, func(k string) bool { return k != key && labelName(k) == labelName(key) }); i >= 0 {
 		return known[i]
 	}

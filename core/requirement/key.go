@@ -28,57 +28,8 @@ func Normalize(key string) string {
 }
 
 // WellKnown reports whether every NodePool may leave the label open because the cloud gives it to each
-// node (upstream WellKnownLabels of both repositories). Such a key may be asked for without being
-// defined by the NodePool.
+// node. Such a key may be asked for without being defined by the NodePool.
 func WellKnown(key string) bool {
-	return slices.Contains(wellKnownKeys(), key)
-}
-
-// WellKnownKeys are the keys for which WellKnown holds, sorted.
-func WellKnownKeys() []string {
-	keys := wellKnownKeys()
-	slices.Sort(keys)
-	return keys
-}
-
-func wellKnownKeys() []string {
-	return []string{
-		corev1.LabelArchStable,
-		corev1.LabelInstanceTypeStable,
-		corev1.LabelOSStable,
-		corev1.LabelTopologyRegion,
-		corev1.LabelTopologyZone,
-		corev1.LabelWindowsBuild,
-		wellknown.LabelAcceleratorCount,
-		wellknown.LabelAcceleratorManufacturer,
-		wellknown.LabelAcceleratorName,
-		wellknown.LabelCPU,
-		wellknown.LabelCPUClockSpeed,
-		wellknown.LabelCPUManufacturer,
-		wellknown.LabelCapabilityFlex,
-		wellknown.LabelCapacityType,
-		wellknown.LabelCategory,
-		wellknown.LabelEBSBandwidth,
-		wellknown.LabelEncryptionInTransit,
-		wellknown.LabelFamily,
-		wellknown.LabelGPUCount,
-		wellknown.LabelGPUManufacturer,
-		wellknown.LabelGPUMemory,
-		wellknown.LabelGPUName,
-		wellknown.LabelGeneration,
-		wellknown.LabelHypervisor,
-		wellknown.LabelLocalNVMe,
-		wellknown.LabelMemory,
-		wellknown.LabelNetworkBandwidth,
-		wellknown.LabelNitroSandbox,
-		wellknown.LabelNodePool,
-		wellknown.LabelPlacementGroupID,
-		wellknown.LabelPlacementGroupPartition,
-		wellknown.LabelReservationID,
-		wellknown.LabelReservationInterruptible,
-		wellknown.LabelReservationType,
-		wellknown.LabelSize,
-		wellknown.LabelTenancy,
-		wellknown.LabelZoneID,
-	}
+	_, found := slices.BinarySearch(wellknown.Labels(), key)
+	return found
 }

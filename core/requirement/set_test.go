@@ -190,8 +190,8 @@ func TestWellKnown(t *testing.T) {
 			t.Errorf("WellKnown(%q) = true", key)
 		}
 	}
-	if keys := requirement.WellKnownKeys(); len(keys) != 37 || !slices.IsSorted(keys) {
-		t.Errorf("WellKnownKeys() has %d keys, sorted %v; want 37 sorted", len(keys), slices.IsSorted(keys))
+	if keys := wellknown.Labels(); len(keys) != 37 || !slices.IsSorted(keys) {
+		t.Errorf("Labels() has %d keys, sorted %v; want 37 sorted", len(keys), slices.IsSorted(keys))
 	}
 }
 

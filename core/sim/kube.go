@@ -53,10 +53,11 @@ func newKube(w *World) *Kube {
 }
 
 // Snapshot is the cluster as it is now, with the catalog; what EC2 and the ledger know is for the caller
-// to add.
+// to add. NodePools and classes are completed as whoever reads them from a cluster must: older spellings
+// are in their present places, and defaults that the API server does not know are there.
 func (k *Kube) Snapshot(context.Context) (*cluster.Snapshot, error) {
 	s := k.store
-	return &cluster.Snapshot{
+	snapshot := &cluster.Snapshot{
 		Name:                 k.world.options.Cluster,
 		Now:                  k.world.clock.now,
 		NodePools:            copies(list[*karpenter.NodePool](s)),
@@ -72,7 +73,14 @@ func (k *Kube) Snapshot(context.Context) (*cluster.Snapshot, error) {
 		StorageClasses:       copies(list[*storagev1.StorageClass](s)),
 		Namespaces:           copies(list[*corev1.Namespace](s)),
 		Catalog:              k.world.options.Catalog,
-	}, nil
+	}
+	for _, pool := range snapshot.NodePools {
+		pool.SetDefaults()
+	}
+	for _, class := range snapshot.NodeClasses {
+		class.SetDefaults()
+	}
+	return snapshot, nil
 }
 
 func (k *Kube) owners() []cluster.Owner {

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -229,6 +230,16 @@ func TestNodeOlderThanExpireAfterIsReplaced(t *testing.T) {
 				t.Errorf("instance %s is older than expireAfter and still there", old.ID)
 			}
 		}
+	}
+}
+
+func TestExpireAfterInItsOldPlaceExpiresNodes(t *testing.T) {
+	s := newStage(t, embedded.Options{})
+	s.apply(class + strings.Replace(pool("default", "c6a", ""), "consolidateAfter: 30s", "consolidateAfter: 30s, expireAfter: 1h", 1) +
+		deployment("web", 1, "{containers: [{name: app, image: pause, resources: {requests: {cpu: 1}}}]}"))
+	s.wantRunning(1, 5*time.Minute)
+	if got := s.World.Kube().NodeClaims()[0].Spec.ExpireAfter.String(); got != "1h" {
+		t.Errorf("NodeClaim expires after %s, its NodePool says 1h", got)
 	}
 }
 

@@ -9,48 +9,48 @@ import (
 
 // Labels are the labels that the cloud gives to every node it makes, sorted: pods may ask for them
 // without a NodePool defining them (upstream WellKnownLabels in pkg/apis/v1/labels.go of both repositories).
+//
+// They are written in their order, so that nobody needs to sort them.
 func Labels() []string {
-	labels := []string{
-		corev1.LabelArchStable,
-		corev1.LabelInstanceTypeStable,
-		corev1.LabelOSStable,
-		corev1.LabelTopologyRegion,
-		corev1.LabelTopologyZone,
-		corev1.LabelWindowsBuild,
+	return []string{
+		LabelReservationID,
+		LabelReservationInterruptible,
+		LabelReservationType,
 		LabelAcceleratorCount,
 		LabelAcceleratorManufacturer,
 		LabelAcceleratorName,
-		LabelCPU,
-		LabelCPUClockSpeed,
-		LabelCPUManufacturer,
 		LabelCapabilityFlex,
-		LabelCapacityType,
 		LabelCategory,
+		LabelCPU,
+		LabelCPUManufacturer,
+		LabelCPUClockSpeed,
 		LabelEBSBandwidth,
 		LabelEncryptionInTransit,
 		LabelFamily,
+		LabelGeneration,
 		LabelGPUCount,
 		LabelGPUManufacturer,
 		LabelGPUMemory,
 		LabelGPUName,
-		LabelGeneration,
 		LabelHypervisor,
 		LabelLocalNVMe,
 		LabelMemory,
 		LabelNetworkBandwidth,
-		LabelNitroSandbox,
-		LabelNodePool,
-		LabelPlacementGroupID,
-		LabelPlacementGroupPartition,
-		LabelReservationID,
-		LabelReservationInterruptible,
-		LabelReservationType,
 		LabelSize,
 		LabelTenancy,
+		LabelNitroSandbox,
+		LabelPlacementGroupID,
+		LabelPlacementGroupPartition,
+		LabelCapacityType,
+		LabelNodePool,
+		corev1.LabelArchStable,
+		corev1.LabelOSStable,
+		corev1.LabelInstanceTypeStable,
+		corev1.LabelWindowsBuild,
 		LabelZoneID,
+		corev1.LabelTopologyRegion,
+		corev1.LabelTopologyZone,
 	}
-	slices.Sort(labels)
-	return labels
 }
 
 // Restricted says why users may not set the label or ask for it: it is the node's own name, or it lies
