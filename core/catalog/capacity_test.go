@@ -33,11 +33,11 @@ func node(milliCPU, memoryMiB, pods, disk int64, devices resource.Amounts) resou
 	return amounts
 }
 
-func embedded(t testing.TB) *catalog.Catalog {
-	t.Helper()
+func embedded(tb testing.TB) *catalog.Catalog {
+	tb.Helper()
 	c, err := catalog.Embedded()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
@@ -54,15 +54,15 @@ func al2023(change func(*aws.EC2NodeClass)) *aws.EC2NodeClass {
 }
 
 // instanceType is one type as nodes of the class would be.
-func instanceType(t testing.TB, name string, class *aws.EC2NodeClass, settings catalog.Settings) *catalog.InstanceType {
-	t.Helper()
-	types := embedded(t).InstanceTypes(class, settings)
+func instanceType(tb testing.TB, name string, class *aws.EC2NodeClass, settings catalog.Settings) *catalog.InstanceType {
+	tb.Helper()
+	types := embedded(tb).InstanceTypes(class, settings)
 	for i := range types {
 		if types[i].Name == name {
 			return &types[i]
 		}
 	}
-	t.Fatalf("no instance type %s", name)
+	tb.Fatalf("no instance type %s", name)
 	return nil
 }
 

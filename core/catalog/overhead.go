@@ -46,6 +46,8 @@ func (b *builder) kubeReserved(shape *Shape, pods int64) resource.Amounts {
 			reserved.memory = amount
 		case corev1.ResourceEphemeralStorage:
 			reserved.storage = amount
+		default:
+			// Nothing else of a node is offered to pods, so nothing else is reserved from them.
 		}
 	}
 	return b.shared(reserved)

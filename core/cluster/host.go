@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"sort"
 	"strings"
 
@@ -129,13 +130,9 @@ func (h Host) Labels() map[string]string {
 	}
 	labels := make(map[string]string, len(h.Claim.Labels))
 	if h.Node != nil {
-		for key, value := range h.Node.Labels {
-			labels[key] = value
-		}
+		maps.Copy(labels, h.Node.Labels)
 	}
-	for key, value := range h.Claim.Labels {
-		labels[key] = value
-	}
+	maps.Copy(labels, h.Claim.Labels)
 	return labels
 }
 

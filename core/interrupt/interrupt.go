@@ -66,9 +66,9 @@ type Handler struct {
 // Handle reacts to a message. One about instances that are none of the cluster's, of a kind that is not
 // acted on, or about a node that is going already, is done with nothing.
 func (h *Handler) Handle(ctx context.Context, message events.Message) error {
-	reason, acts := reasons[message.Kind]
-	if !acts || message.Kind == events.StateChange && !ends(message.State) {
-		h.Log.Info("ignored message", "kind", message.Kind.String(), "state", message.State)
+	reason := reasonOf(message)
+	if reason == "" {
+		h.Log.Info("ignored message", slog.String(events.KeyKind, message.Kind.String()), slog.String(events.KeyState, message.State))
 		return nil
 	}
 	s, err := h.Reader.Snapshot(ctx)
@@ -93,13 +93,27 @@ func (h *Handler) Handle(ctx context.Context, message events.Message) error {
 	return nil
 }
 
-// reasons are the kinds that end a node, with the reason of the Event that says so (upstream
-// pkg/controllers/interruption). A rebalance recommendation is not one of them.
-var reasons = map[events.Kind]string{
-	events.SpotInterruption:        "SpotInterrupted",
-	events.StateChange:             "InstanceTerminating",
-	events.ScheduledChange:         "InstanceUnhealthy",
-	events.ReservationInterruption: "CapacityReservationInstanceInterrupted",
+// reasonOf is the reason of the Event that tells of a message that ends nodes, as upstream names it
+// (pkg/controllers/interruption); it is empty for every other message. A rebalance recommendation ends
+// none.
+func reasonOf(message events.Message) string {
+	switch message.Kind {
+	case events.SpotInterruption:
+		return "SpotInterrupted"
+	case events.ScheduledChange:
+		return "InstanceUnhealthy"
+	case events.ReservationInterruption:
+		return "CapacityReservationInstanceInterrupted"
+	case events.StateChange:
+		if ends(message.State) {
+			return "InstanceTerminating"
+		}
+		return ""
+	case events.Unknown, events.RebalanceRecommendation, events.CapacityBlockEnding:
+		return ""
+	default:
+		return ""
+	}
 }
 
 // ends reports whether an instance in this state has stopped serving.
@@ -132,7 +146,8 @@ func (h *Handler) react(ctx context.Context, s *cluster.Snapshot, host cluster.H
 // end closes the node to new pods before it deletes the claim, so that whoever plans next does not
 // count on it.
 func (h *Handler) end(ctx context.Context, s *cluster.Snapshot, host cluster.Host, message events.Message, reason string) error {
-	h.Log.Info("interruption", "kind", message.Kind.String(), "nodeclaim", host.Claim.Name, "instance", host.InstanceID())
+	h.Log.Info("interruption", slog.String(events.KeyKind, message.Kind.String()),
+		slog.String(events.KeyNodeClaim, host.Claim.Name), slog.String(events.KeyInstance, string(host.InstanceID())))
 	if err := h.Events.Record(ctx, cluster.Event{
 		Object: cluster.NodeClaimRef(host.Claim), Type: corev1.EventTypeWarning, Reason: reason,
 		Message: fmt.Sprintf("EC2 announced %s of instance %s", message.Kind, host.InstanceID()),

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"whittle/core/api/wellknown"
 	"whittle/core/catalog"
 	"whittle/core/cluster"
+	"whittle/events"
 )
 
 // adopt writes on the claim what its instance is.
@@ -43,8 +45,9 @@ func (l *Launcher) adopt(ctx context.Context, now time.Time, claim *karpenter.No
 	if err != nil {
 		return nil, fmt.Errorf("write status of NodeClaim %s: %w", claim.Name, err)
 	}
-	l.Log.Info("launched instance", "nodeclaim", claim.Name, "instance", instance.ID, "type", instance.InstanceType,
-		"zone", instance.Zone, "capacityType", instance.CapacityType)
+	l.Log.Info("launched instance", slog.String(events.KeyNodeClaim, claim.Name), slog.String(events.KeyInstance, string(instance.ID)),
+		slog.String(events.KeyInstanceType, instance.InstanceType), slog.String(events.KeyZone, instance.Zone),
+		slog.String(events.KeyCapacityType, instance.CapacityType))
 	return written, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
 	"whittle/core/packing"
+	"whittle/events"
 )
 
 // Fleet launches instances and finds those that run.
@@ -140,7 +141,7 @@ func (l *Launcher) Launch(ctx context.Context, s *cluster.Snapshot, group []*kar
 			recorded.ID, recorded.Count, recorded.Tags[wellknown.TagNodePool], err)
 	}
 	if existed {
-		l.Log.Info("replayed launch", "launch", recorded.ID, "instances", len(result.Instances))
+		l.Log.Info("replayed launch", slog.String(events.KeyLaunch, recorded.ID), slog.Int(events.KeyInstances, len(result.Instances)))
 	}
 	if err := l.recordOutages(ctx, s.Now, result.Failures); err != nil {
 		return Outcome{}, err
@@ -230,7 +231,7 @@ func (l *Launcher) fail(ctx context.Context, claim *karpenter.NodeClaim, failure
 	if len(failures) > 0 {
 		message = failures[0].Code + ": " + failures[0].Message
 	}
-	l.Log.Warn("insufficient capacity", "nodeclaim", claim.Name, "reason", message)
+	l.Log.Warn("insufficient capacity", slog.String(events.KeyNodeClaim, claim.Name), slog.String(events.KeyReason, message))
 	if err := l.Events.Record(ctx, cluster.Event{
 		Object: cluster.NodeClaimRef(claim), Type: "Warning", Reason: "InsufficientCapacityError", Message: message,
 	}); err != nil {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"whittle/core/api/karpenter"
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
+	"whittle/events"
 )
 
 // terminate takes a claim that was deleted one step nearer to its end: node tainted, pods moved,
@@ -156,7 +158,7 @@ func (h *Handler) evict(ctx context.Context, host cluster.Host, pod *corev1.Pod)
 	err := h.Pods.Evict(ctx, pod)
 	switch {
 	case err == nil:
-		h.Log.Info("evicted pod", "pod", cluster.PodKey(pod), "node", host.Node.Name)
+		h.Log.Info("evicted pod", slog.String(events.KeyPod, cluster.PodKey(pod)), slog.String(events.KeyNode, host.Node.Name))
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil
@@ -175,7 +177,7 @@ func (h *Handler) deletePod(ctx context.Context, pod *corev1.Pod, grace time.Dur
 	if err := h.Pods.DeletePod(ctx, pod, grace); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete pod %s: %w", cluster.PodKey(pod), err)
 	}
-	h.Log.Info("deleted pod before its node's deadline", "pod", cluster.PodKey(pod), "grace", grace)
+	h.Log.Info("deleted pod before its node's deadline", slog.String(events.KeyPod, cluster.PodKey(pod)), slog.Duration(events.KeyGrace, grace))
 	return nil
 }
 
@@ -215,7 +217,7 @@ func (h *Handler) terminateInstance(ctx context.Context, id cluster.InstanceID, 
 	if err := h.Instances.Terminate(ctx, id); err != nil {
 		return fmt.Errorf("terminate instance %s of NodeClaim %s: %w", id, claim, err)
 	}
-	h.Log.Info("terminated instance", "instance", id, "nodeclaim", claim)
+	h.Log.Info("terminated instance", slog.String(events.KeyInstance, string(id)), slog.String(events.KeyNodeClaim, claim))
 	return nil
 }
 
@@ -249,6 +251,6 @@ func (h *Handler) forget(ctx context.Context, host cluster.Host) error {
 	if _, err := h.Claims.UpdateNodeClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("take finalizer off NodeClaim %s: %w", claim.Name, err)
 	}
-	h.Log.Info("removed NodeClaim", "nodeclaim", claim.Name)
+	h.Log.Info("removed NodeClaim", slog.String(events.KeyNodeClaim, claim.Name))
 	return nil
 }

@@ -138,7 +138,7 @@ func (h *Handler) Handle(ctx context.Context, step events.Step) error {
 		err = errors.Join(err, fmt.Errorf("release lease %s: %w", lease, released))
 	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		h.Log.Info("claim changed under the step", "nodeclaim", host.Claim.Name, "reason", err.Error())
+		h.Log.Info("claim changed under the step", slog.String(events.KeyNodeClaim, host.Claim.Name), slog.String(events.KeyReason, err.Error()))
 		next, err = pollDrain, nil
 	}
 	if err != nil || next == done {
@@ -156,7 +156,7 @@ func (h *Handler) again(ctx context.Context, step events.Step, claim string, del
 	step.NodeClaim = claim
 	next, ok := step.Next()
 	if !ok {
-		h.Log.Warn("claim went round too often, leaving it to the sweep", "nodeclaim", claim, "rounds", step.Round)
+		h.Log.Warn("claim went round too often, leaving it to the sweep", slog.String(events.KeyNodeClaim, claim), slog.Int(events.KeyRounds, step.Round))
 		return nil
 	}
 	if err := h.Queue.Send(ctx, events.QueueLifecycle, next.Outgoing(delay)); err != nil {
@@ -255,7 +255,7 @@ func (h *Handler) wakeProvision(ctx context.Context, now time.Time, object strin
 
 // giveUp ends a claim that did not come up in time; its pods are planned again.
 func (h *Handler) giveUp(ctx context.Context, claim *karpenter.NodeClaim, reason, message string) (time.Duration, error) {
-	h.Log.Warn("giving up on NodeClaim", "nodeclaim", claim.Name, "reason", reason, "detail", message)
+	h.Log.Warn("giving up on NodeClaim", slog.String(events.KeyNodeClaim, claim.Name), slog.String(events.KeyReason, reason), slog.String(events.KeyDetail, message))
 	if err := h.Events.Record(ctx, cluster.Event{
 		Object: cluster.NodeClaimRef(claim), Type: corev1.EventTypeWarning, Reason: "FailedToStart", Message: message,
 	}); err != nil {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
 	"whittle/core/resource"
+	"whittle/events"
 )
 
 // register joins the claim with the node that came up for it: labels, annotations, taints, finalizer
@@ -37,7 +39,7 @@ func (h *Handler) register(ctx context.Context, s *cluster.Snapshot, host cluste
 	if err != nil {
 		return done, err
 	}
-	h.Log.Info("registered node", "nodeclaim", claim.Name, "node", node.Name)
+	h.Log.Info("registered node", slog.String(events.KeyNodeClaim, claim.Name), slog.String(events.KeyNode, node.Name))
 	return h.initialize(ctx, s, cluster.Host{Claim: claim, Node: node, Pods: host.Pods})
 }
 
@@ -110,7 +112,7 @@ func (h *Handler) initialize(ctx context.Context, s *cluster.Snapshot, host clus
 	if _, err := h.setCondition(ctx, s.Now, claim, metav1.Condition{Type: karpenter.ConditionInitialized, Status: metav1.ConditionTrue}); err != nil {
 		return done, err
 	}
-	h.Log.Info("initialized node", "nodeclaim", host.Claim.Name, "node", node.Name)
+	h.Log.Info("initialized node", slog.String(events.KeyNodeClaim, host.Claim.Name), slog.String(events.KeyNode, node.Name))
 	return checkAfter, nil
 }
 

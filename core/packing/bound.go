@@ -65,7 +65,7 @@ func components(classes []*class, columns []*column) []component {
 	for at, column := range columns {
 		first[at] = -1
 		for i := range classes {
-			if !column.admitsClass(i) {
+			if !column.admits.has(i) {
 				continue
 			}
 			if first[at] < 0 {
@@ -90,7 +90,7 @@ func components(classes []*class, columns []*column) []component {
 	served := make([]bool, len(classes))
 	for at, column := range columns {
 		for i := range classes {
-			served[i] = served[i] || column.admitsClass(i)
+			served[i] = served[i] || column.admits.has(i)
 		}
 		part := partOf(first[at])
 		part.columns = append(part.columns, column)

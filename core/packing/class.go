@@ -22,8 +22,6 @@ type class struct {
 	level int
 	// pods that are not placed yet, in the order in which they are placed.
 	pods []*corev1.Pod
-	// value is what a pod of the class is worth while nodes are compared, in dollars per hour.
-	value float64
 }
 
 func (c *class) rule() *rule { return c.rules[c.level] }
@@ -259,11 +257,11 @@ func (r *rule) on(pool *pool) poolRule {
 
 // maskOfAny are the pool's offerings on which one of the sets holds.
 func (p *pool) maskOfAny(alternatives []requirement.Set) masks {
-	any := make(masks, len(p.types))
+	union := make(masks, len(p.types))
 	for _, set := range alternatives {
-		any.or(p.compileSet(set, false).masks)
+		union.or(p.compileSet(set, false).masks)
 	}
-	return any
+	return union
 }
 
 // toleratesAll reports whether every taint is tolerated; with ignorePreferred, those that are only a

@@ -16,14 +16,12 @@ type column struct {
 	price    float64
 	room     vector
 	capacity vector
-	// admits holds a bit for each of the search's classes.
-	admits []uint64
+	// admits are the search's classes that a node of the column may carry.
+	admits set
 	// anchors are nil, or the classes of which a node must carry one: an exotic type is bought for those
 	// who fit on nothing else, and others may only ride along.
-	anchors []uint64
+	anchors set
 }
-
-func (c *column) admitsClass(i int) bool { return c.admits[i/64]&(1<<(i%64)) != 0 }
 
 // anchored reports whether a node of the column may be bought for these pods.
 func (c *column) anchored(takes []take) bool {
@@ -31,7 +29,7 @@ func (c *column) anchored(takes []take) bool {
 		return true
 	}
 	for _, t := range takes {
-		if c.anchors[t.class/64]&(1<<(t.class%64)) != 0 {
+		if c.anchors.has(t.class) {
 			return true
 		}
 	}
@@ -54,50 +52,30 @@ func (p *problem) columnsFor(pools []int, classes []*class) []*column {
 func (p *problem) columnsOf(index int, classes []*class) []*column {
 	pool := p.pools[index]
 	rules, ruleOf := distinctRules(classes)
-	words := (len(classes) + 63) / 64
-	anchors := make([]uint64, words)
+	anchors := newSet(len(classes))
 	for i, c := range classes {
 		if !c.fitsPlain(pool, index) {
-			anchors[i/64] |= 1 << (i % 64)
+			anchors.add(i)
 		}
 	}
 	var columns []*column
 	for t := range pool.types {
-		offered := pool.available[t]
-		if offered == 0 {
+		fits := fitting(pool, t, classes)
+		if fits.empty() {
 			continue
 		}
-		fits := make([]uint64, words)
-		any := false
-		for i, c := range classes {
-			if c.requests.fits(pool.room[t]) {
-				fits[i/64] |= 1 << (i % 64)
-				any = true
-			}
-		}
-		if !any {
-			continue
-		}
-		for _, slots := range slotGroups(rules, index, t, pool.byCapacityType(offered)) {
-			c := &column{pool: index, typ: t, slots: slots, price: math.Inf(1), room: pool.room[t]}
+		for _, slots := range slotGroups(rules, index, t, pool.byCapacityType(pool.available[t])) {
+			c := &column{pool: index, typ: t, slots: slots, price: pool.cheapest(t, slots), room: pool.room[t], admits: newSet(len(classes))}
 			c.capacity = pool.limits.need(pool.types[t].Capacity)
-			for left := slots; left != 0; left &= left - 1 {
-				c.price = min(c.price, pool.price[t][bits.TrailingZeros64(left)])
-			}
-			one := slots & -slots
-			c.admits = make([]uint64, words)
-			empty := true
 			for i := range classes {
-				if fits[i/64]&(1<<(i%64)) != 0 && rules[ruleOf[i]].perPool[index].at(t)&one != 0 {
-					c.admits[i/64] |= 1 << (i % 64)
-					empty = false
+				if fits.has(i) && rules[ruleOf[i]].perPool[index].at(t)&slots != 0 {
+					c.admits.add(i)
 				}
 			}
 			if pool.exotic[t] {
 				c.anchors = anchors
-				empty = empty || !anyAdmitted(c.admits, anchors)
 			}
-			if !empty {
+			if !c.admits.empty() && (c.anchors == nil || c.admits.meets(c.anchors)) {
 				columns = append(columns, c)
 			}
 		}
@@ -105,19 +83,33 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 	return columns
 }
 
+// fitting are the classes of which a pod fits on a node of the type, none when it is out of stock.
+func fitting(p *pool, t int, classes []*class) set {
+	fits := newSet(len(classes))
+	if p.available[t] == 0 {
+		return fits
+	}
+	for i, c := range classes {
+		if c.requests.fits(p.room[t]) {
+			fits.add(i)
+		}
+	}
+	return fits
+}
+
+// cheapest is the lowest price of a type in the slots.
+func (p *pool) cheapest(t int, slots uint64) float64 {
+	price := math.Inf(1)
+	for left := slots; left != 0; left &= left - 1 {
+		price = min(price, p.price[t][bits.TrailingZeros64(left)])
+	}
+	return price
+}
+
 // fitsPlain reports whether the class fits on a type of the pool that is not exotic and is in stock.
 func (c *class) fitsPlain(p *pool, index int) bool {
 	for t := range p.types {
 		if !p.exotic[t] && c.rule().perPool[index].at(t)&p.available[t] != 0 && c.requests.fits(p.room[t]) {
-			return true
-		}
-	}
-	return false
-}
-
-func anyAdmitted(admits, wanted []uint64) bool {
-	for i := range admits {
-		if admits[i]&wanted[i] != 0 {
 			return true
 		}
 	}
@@ -218,10 +210,5 @@ func (c *column) beats(o *column) bool {
 			return false
 		}
 	}
-	for i := range c.admits {
-		if o.admits[i]&^c.admits[i] != 0 {
-			return false
-		}
-	}
-	return true
+	return c.admits.covers(o.admits)
 }

@@ -106,7 +106,7 @@ func (s *search) aloneValues() []float64 {
 	for i, c := range s.classes {
 		least := math.Inf(1)
 		for _, column := range s.columns {
-			if column.admitsClass(i) && column.anchored([]take{{class: i}}) {
+			if column.admits.has(i) && column.anchored([]take{{class: i}}) {
 				least = min(least, column.price/float64(c.requests.count(column.room)))
 			}
 		}
@@ -202,12 +202,13 @@ type offer struct {
 
 type offers []offer
 
-func (o offers) Len() int { return len(o) }
-func (o offers) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(o[i].ratio, o[j].ratio), cmp.Compare(o[i].column, o[j].column)) < 0
+func (o *offers) Len() int { return len(*o) }
+func (o *offers) Less(i, j int) bool {
+	a, b := (*o)[i], (*o)[j]
+	return cmp.Or(cmp.Compare(a.ratio, b.ratio), cmp.Compare(a.column, b.column)) < 0
 }
-func (o offers) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
-func (o *offers) Push(x any)   { *o = append(*o, x.(offer)) }
+func (o *offers) Swap(i, j int) { (*o)[i], (*o)[j] = (*o)[j], (*o)[i] }
+func (o *offers) Push(x any)    { *o = append(*o, x.(offer)) }
 func (o *offers) Pop() any {
 	last := (*o)[len(*o)-1]
 	*o = (*o)[:len(*o)-1]
@@ -225,7 +226,7 @@ func (s *search) fill(v *valuation, at int, supply []int64, left vector, steps i
 	if !c.capacity.fits(left) {
 		return pat, math.Inf(1)
 	}
-	worth := 0.0
+	var worth float64
 	if o := s.orderOf(v, at); s.openOn(c.pool) {
 		worth = s.fillOpen(&pat, o, v.values, supply)
 	} else {

@@ -2,7 +2,6 @@ package packing
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -39,7 +38,7 @@ func (s *search) orderOf(v *valuation, at int) *order {
 func (s *search) newOrder(c *column, values []float64) *order {
 	o := &order{}
 	for i := range s.classes {
-		if c.admitsClass(i) && values[i] > 0 {
+		if c.admits.has(i) && values[i] > 0 {
 			o.classes = append(o.classes, int32(i))
 		}
 	}
@@ -60,69 +59,6 @@ func (s *search) newOrder(c *column, values []float64) *order {
 		o.ratio[i] = max(o.ratio[i+1], each[o.classes[i]])
 	}
 	return o
-}
-
-// fractionalPrices are the dual of filling the column's room with fractions of pods of the classes for
-// the most worth: one row for each resource, solved by the simplex method from the empty node.
-func (s *search) fractionalPrices(c *column, classes []int32, values []float64) []float64 {
-	dims := len(c.room)
-	width := len(classes) + dims + 1
-	tableau := make([][]float64, dims)
-	for d := range tableau {
-		row := make([]float64, width)
-		room := max(float64(c.room[d]), 1e-9)
-		for k, i := range classes {
-			row[k] = float64(s.classes[i].requests[d]) / room
-		}
-		row[len(classes)+d] = 1
-		row[width-1] = 1
-		tableau[d] = row
-	}
-	objective := make([]float64, width)
-	for k, i := range classes {
-		objective[k] = values[i]
-	}
-	for range 8 * dims {
-		enter := 0
-		for k := range objective[:width-1] {
-			if objective[k] > objective[enter] {
-				enter = k
-			}
-		}
-		if objective[enter] <= epsilon {
-			break
-		}
-		leave, least := -1, math.Inf(1)
-		for d, row := range tableau {
-			if row[enter] > epsilon && row[width-1]/row[enter] < least {
-				leave, least = d, row[width-1]/row[enter]
-			}
-		}
-		if leave < 0 {
-			break
-		}
-		row := tableau[leave]
-		p := row[enter]
-		for k := range row {
-			row[k] /= p
-		}
-		for d, other := range tableau {
-			if factor := other[enter]; d != leave && factor != 0 {
-				for k := range other {
-					other[k] -= factor * row[k]
-				}
-			}
-		}
-		factor := objective[enter]
-		for k := range objective {
-			objective[k] -= factor * row[k]
-		}
-	}
-	prices := make([]float64, dims)
-	for d := range prices {
-		prices[d] = max(0, -objective[len(classes)+d]) / max(float64(c.room[d]), 1e-9)
-	}
-	return prices
 }
 
 // knapsack looks for the pods that are worth most on one node, by depth first: as many as fit of each

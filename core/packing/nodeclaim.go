@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,10 +96,10 @@ func (l *Launch) labels() map[string]string {
 // anyValue is a value that satisfies the requirement: the first of a list, else the smallest number
 // from the bound on that is not excluded. Upstream draws one at random; a plan must not.
 func anyValue(r requirement.Requirement) (string, bool) {
-	switch r.Operator() {
-	case karpenter.OpDoesNotExist:
+	if r.Empty() {
 		return "", false
-	case karpenter.OpIn:
+	}
+	if !r.Complement() {
 		return r.Values()[0], true
 	}
 	number := int64(0)
@@ -106,7 +107,7 @@ func anyValue(r requirement.Requirement) (string, bool) {
 		number = *least
 	}
 	for range len(r.Values()) + 1 {
-		if value := fmt.Sprint(number); r.Has(value) {
+		if value := strconv.FormatInt(number, 10); r.Has(value) {
 			return value, true
 		}
 		number++

@@ -5,7 +5,6 @@ package packing
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -99,16 +98,21 @@ func comparePods(a, b *corev1.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
-// Summary is the plan's figures as pairs of names and values, for one log line.
-func (p *Plan) Summary() []any {
-	placed := 0
+// Summary is a plan in figures, for one log line.
+type Summary struct {
+	Launches int
+	// Pods that the launches are for, those OnExisting capacity, and those Unplaced.
+	Pods, OnExisting, Unplaced int
+	USDPerHour                 float64
+}
+
+// Summary is the plan in figures.
+func (p *Plan) Summary() Summary {
+	s := Summary{Launches: len(p.Launches), OnExisting: len(p.Placements), Unplaced: len(p.Unplaced), USDPerHour: p.USDPerHour()}
 	for i := range p.Launches {
-		placed += len(p.Launches[i].Pods)
+		s.Pods += len(p.Launches[i].Pods)
 	}
-	return []any{
-		"launches", len(p.Launches), "pods", placed, "onExisting", len(p.Placements), "unplaced", len(p.Unplaced),
-		"usdPerHour", math.Round(p.USDPerHour()*1e6) / 1e6,
-	}
+	return s
 }
 
 // Message is why the pod fits nowhere, in one line: what kubectl describe shows.

@@ -128,7 +128,7 @@ func (p *pool) reasonToBlock() string {
 	case p.class.DeletionTimestamp != nil:
 		return fmt.Sprintf("EC2NodeClass %q is being deleted", ref.Name)
 	case ready != nil && ready.Status == "False":
-		return fmt.Sprintf("the NodePool is not ready: %s", ready.Reason)
+		return "the NodePool is not ready: " + ready.Reason
 	default:
 		return ""
 	}

@@ -61,7 +61,7 @@ func (p *problem) whyNot(c *class, index int) (Rule, string) {
 		return RuleNodePool, pool.blocked
 	}
 	if taint, found := untolerated(r.tolerations, pool.taints, r.ignorePreferred); found {
-		return RuleTaint, fmt.Sprintf("does not tolerate the taint %s", taint.ToString())
+		return RuleTaint, "does not tolerate the taint " + taint.ToString()
 	}
 	if !r.perPool[index].admit {
 		return RuleRequirement, pool.whyNoOffering(r)

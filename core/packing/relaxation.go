@@ -98,7 +98,7 @@ func (r *relaxation) start() {
 		class := r.classes[i]
 		best, count, price := -1, int64(0), math.Inf(1)
 		for j, column := range r.columns {
-			if !column.admitsClass(i) || !column.anchored([]take{{class: i}}) {
+			if !column.admits.has(i) || !column.anchored([]take{{class: i}}) {
 				continue
 			}
 			n := min(class.requests.count(column.room), int64(len(class.pods)))

@@ -20,6 +20,7 @@ import (
 	"whittle/testdata"
 )
 
+//nolint:gochecknoglobals // a test's flag is one
 var update = flag.Bool("update", false, "rewrite the golden plans and the want sections of the scenarios")
 
 // planFor solves what the manifests describe, with the embedded catalog.

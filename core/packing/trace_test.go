@@ -176,7 +176,7 @@ func tracePool(shapes []catalog.Shape, wanted []string) *karpenter.NodePool {
 
 // generationOfCMR is the generation of a family of category c, m or r; 0 for any other.
 func generationOfCMR(family string) int {
-	if family == "" || !strings.Contains("cmr", family[:1]) {
+	if family == "" || !strings.ContainsAny(family[:1], "cmr") {
 		return 0
 	}
 	digits := strings.TrimLeft(family[1:], "0123456789")

@@ -124,7 +124,7 @@ func (h *Handler) look(ctx context.Context, wake events.Wake) error {
 		return fmt.Errorf("read outages: %w", err)
 	}
 	plan := packing.Solve(snapshot, packing.Options{})
-	h.Log.Info("computed plan", append([]any{"cluster", h.Cluster, "reason", wake.Reason}, plan.Summary()...)...)
+	h.logPlan(wake, plan)
 	return h.act(ctx, snapshot, plan)
 }
 
@@ -177,7 +177,7 @@ func (h *Handler) create(ctx context.Context, group []*karpenter.NodeClaim) ([]*
 func (h *Handler) launch(ctx context.Context, s *cluster.Snapshot, group []*karpenter.NodeClaim) error {
 	outcome, err := h.Launcher.Launch(ctx, s, group)
 	if err != nil {
-		h.Log.Error("launch left to lifecycle", "cluster", h.Cluster, "error", err)
+		h.Log.Error("launch left to lifecycle", slog.String(events.KeyCluster, h.Cluster), slog.Any(events.KeyError, err))
 		return h.step(ctx, group, retryLaunch)
 	}
 	if len(outcome.Failed) > 0 {

@@ -4,11 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"whittle/core/api/karpenter"
 	"whittle/core/cluster"
 	"whittle/core/packing"
+	"whittle/events"
 )
+
+// logPlan writes the pass's one line.
+func (h *Handler) logPlan(wake events.Wake, plan *packing.Plan) {
+	s := plan.Summary()
+	h.Log.Info("computed plan",
+		slog.String(events.KeyCluster, h.Cluster), slog.String(events.KeyReason, wake.Reason),
+		slog.Int(events.KeyLaunches, s.Launches), slog.Int(events.KeyPods, s.Pods),
+		slog.Int(events.KeyExisting, s.OnExisting), slog.Int(events.KeyUnplaced, s.Unplaced),
+		slog.Float64(events.KeyUSDPerHour, s.USDPerHour))
+}
 
 // report tells every pod what it may expect: the NodeClaim that is on its way for it, or why there is
 // none. One pod's Event that cannot be written does not keep the others' back.

@@ -8,8 +8,8 @@ import (
 	"whittle/core/api/wellknown"
 )
 
-// Conflict is why two sets do not go together: the alphabetically first key on which they disagree.
-type Conflict struct {
+// ConflictError is why two sets do not go together: the alphabetically first key on which they disagree.
+type ConflictError struct {
 	Key string
 	// Have is the requirement of the set asked, Want that of the incoming set.
 	Have, Want Requirement
@@ -20,7 +20,7 @@ type Conflict struct {
 }
 
 // Error says which label, what is wanted of it and what is possible.
-func (c *Conflict) Error() string {
+func (c *ConflictError) Error() string {
 	if !c.Undefined {
 		return fmt.Sprintf("label %q: wanted %s, possible %s", c.Key, c.Want.condition(), c.Have.condition())
 	}
@@ -31,14 +31,14 @@ func (c *Conflict) Error() string {
 	return text
 }
 
-// Intersects reports, as a *Conflict, the first key of both sets for which no value satisfies both. Where
+// Intersects reports, as a *ConflictError, the first key of both sets for which no value satisfies both. Where
 // both sides hold for an absent label (NotIn or DoesNotExist), an empty overlap is no conflict.
 func (s Set) Intersects(o Set) error {
 	key, found := s.disjoint(o)
 	if !found {
 		return nil
 	}
-	return &Conflict{Key: key, Have: s[key], Want: o[key]}
+	return &ConflictError{Key: key, Have: s[key], Want: o[key]}
 }
 
 // disjoint is the first key of both sets on which they conflict.
@@ -61,13 +61,13 @@ func (s Set) disjoint(o Set) (first string, found bool) {
 	return first, found
 }
 
-// Compatible reports, as a *Conflict, why a thing described by s cannot satisfy incoming; nil when it
+// Compatible reports, as a *ConflictError, why a thing described by s cannot satisfy incoming; nil when it
 // can. A key that s says nothing about is free when undefinedAllowed holds for it (WellKnown for what is
 // yet to be launched; nil, none, for real nodes, whose labels are complete), and satisfies NotIn and
 // DoesNotExist in any case.
 func (s Set) Compatible(incoming Set, undefinedAllowed func(key string) bool) error {
 	if key, found := s.undefined(incoming, undefinedAllowed); found {
-		return &Conflict{Key: key, Have: s.Get(key), Want: incoming[key], Undefined: true, Hint: s.hint(key)}
+		return &ConflictError{Key: key, Have: s.Get(key), Want: incoming[key], Undefined: true, Hint: s.hint(key)}
 	}
 	return s.Intersects(incoming)
 }

@@ -14,7 +14,9 @@ import (
 // universe stands for all values a label can have. An integer has another spelling with a leading zero,
 // which no generated requirement lists, and so has the text; hence a complement always keeps a member of
 // the universe as it would of all strings.
-var universe = []string{"a", "b", "other", "0", "1", "2", "3", "4", "5", "00", "01", "02", "03", "04", "05"}
+func universe() []string {
+	return []string{"a", "b", "other", "0", "1", "2", "3", "4", "5", "00", "01", "02", "03", "04", "05"}
+}
 
 // model is a requirement as the set of those members of the universe that satisfy it.
 type model map[string]bool
@@ -22,7 +24,7 @@ type model map[string]bool
 // modelOf reads an operator as its definition has it, value by value.
 func modelOf(operator karpenter.Operator, values []string) model {
 	m := model{}
-	for _, candidate := range universe {
+	for _, candidate := range universe() {
 		listed := false
 		for _, value := range values {
 			listed = listed || candidate == value
@@ -89,6 +91,7 @@ func drawn(t *rapid.T, label string) modelled {
 		switch operator {
 		case karpenter.OpIn, karpenter.OpNotIn:
 			values = rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "0", "1", "2", "3", "4", "5"}), 0, 7).Draw(t, label)
+		case karpenter.OpExists, karpenter.OpDoesNotExist:
 		case karpenter.OpGt:
 			values = []string{strconv.Itoa(rapid.IntRange(-1, 4).Draw(t, label))}
 		case karpenter.OpLt:
@@ -108,7 +111,7 @@ func drawn(t *rapid.T, label string) modelled {
 
 func shown(r requirement.Requirement) model {
 	m := model{}
-	for _, value := range universe {
+	for _, value := range universe() {
 		m[value] = r.Has(value)
 	}
 	return m

@@ -149,7 +149,7 @@ func TestCompatible(t *testing.T) {
 			if diff := cmp.Diff(tt.wantError, message(err)); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			var conflict *requirement.Conflict
+			var conflict *requirement.ConflictError
 			if errors.As(err, &conflict) && conflict.Undefined != tt.wantUndefined {
 				t.Errorf("Undefined = %v, want %v", conflict.Undefined, tt.wantUndefined)
 			}

@@ -3,7 +3,8 @@
 package resource
 
 import (
-	"sort"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -55,20 +56,13 @@ func (a Amounts) List() corev1.ResourceList {
 
 // Names are the resources of a in alphabetical order.
 func (a Amounts) Names() []corev1.ResourceName {
-	names := make([]corev1.ResourceName, 0, len(a))
-	for name := range a {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool { return names[i] < names[j] })
-	return names
+	return slices.Sorted(maps.Keys(a))
 }
 
 // Clone returns a copy of a.
 func (a Amounts) Clone() Amounts {
 	clone := make(Amounts, len(a))
-	for name, amount := range a {
-		clone[name] = amount
-	}
+	maps.Copy(clone, a)
 	return clone
 }
 

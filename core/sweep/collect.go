@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
+	"whittle/events"
 )
 
 // How old things must be before they are taken for forgotten: longer than any function runs, so that
@@ -50,7 +52,8 @@ func (h *Handler) collectInstances(ctx context.Context, s *cluster.Snapshot) err
 			failures = append(failures, fmt.Errorf("terminate leaked instance %s: %w", instance.ID, err))
 			continue
 		}
-		h.Log.Warn("terminated instance", "instance", instance.ID, "type", instance.InstanceType, "reason", "no NodeClaim knows it")
+		h.Log.Warn("terminated instance", slog.String(events.KeyInstance, string(instance.ID)),
+			slog.String(events.KeyInstanceType, instance.InstanceType), slog.String(events.KeyReason, "no NodeClaim knows it"))
 	}
 	return errors.Join(failures...)
 }
@@ -67,16 +70,11 @@ func (h *Handler) collectClaims(ctx context.Context, s *cluster.Snapshot) error 
 		if host.Claim == nil || !host.Managed() || host.Claim.DeletionTimestamp != nil {
 			continue
 		}
-		reason := ""
-		switch {
-		case host.Node != nil && host.Node.DeletionTimestamp != nil:
-			reason = "its node was deleted"
-		case host.Launched() && !live[host.InstanceID()] && !host.Ready() && s.Now.Sub(host.Claim.CreationTimestamp.Time) > orphanAge:
-			reason = "its instance is gone"
-		default:
+		reason := orphaned(host, live[host.InstanceID()], s.Now)
+		if reason == "" {
 			continue
 		}
-		h.Log.Warn("garbage collected NodeClaim", "nodeclaim", host.Claim.Name, "reason", reason)
+		h.Log.Warn("garbage collected NodeClaim", slog.String(events.KeyNodeClaim, host.Claim.Name), slog.String(events.KeyReason, reason))
 		if err := h.Writer.DeleteNodeClaim(ctx, host.Claim.Name); err != nil && !apierrors.IsNotFound(err) {
 			failures = append(failures, fmt.Errorf("delete NodeClaim %s, because %s: %w", host.Claim.Name, reason, err))
 			continue
@@ -84,4 +82,16 @@ func (h *Handler) collectClaims(ctx context.Context, s *cluster.Snapshot) error 
 		failures = append(failures, h.step(ctx, host.Claim.Name))
 	}
 	return errors.Join(failures...)
+}
+
+// orphaned says why the host's claim has nothing to claim any more; it is empty while it has.
+func orphaned(host cluster.Host, instanceLives bool, now time.Time) string {
+	switch {
+	case host.Node != nil && host.Node.DeletionTimestamp != nil:
+		return "its node was deleted"
+	case host.Launched() && !instanceLives && !host.Ready() && now.Sub(host.Claim.CreationTimestamp.Time) > orphanAge:
+		return "its instance is gone"
+	default:
+		return ""
+	}
 }

@@ -95,7 +95,8 @@ func (h *Handler) remove(ctx context.Context, s *cluster.Snapshot, plan disrupti
 		}
 	}
 	for _, blocked := range plan.Blocked {
-		h.Log.Info("disruption blocked", "node", blocked.Host.Name(), "reason", blocked.Reason, "detail", blocked.Message)
+		h.Log.Info("disruption blocked", slog.String(events.KeyNode, blocked.Host.Name()),
+			slog.String(events.KeyReason, blocked.Reason), slog.String(events.KeyDetail, blocked.Message))
 	}
 	if len(plan.Removals) > 0 {
 		failures = append(failures, h.wake(ctx, s, "removed nodes"))
@@ -105,7 +106,8 @@ func (h *Handler) remove(ctx context.Context, s *cluster.Snapshot, plan disrupti
 
 func (h *Handler) removeOne(ctx context.Context, removal disruption.Removal) error {
 	host := removal.Host
-	h.Log.Info("consolidating", "node", host.Name(), "nodeclaim", host.Claim.Name, "reason", removal.Reason, "decision", "delete")
+	h.Log.Info("consolidating", slog.String(events.KeyNode, host.Name()), slog.String(events.KeyNodeClaim, host.Claim.Name),
+		slog.String(events.KeyReason, removal.Reason), slog.String(events.KeyDecision, "delete"))
 	if err := h.Events.Record(ctx, cluster.Event{
 		Object: cluster.NodeClaimRef(host.Claim), Type: corev1.EventTypeNormal, Reason: "DisruptionTerminating",
 		Message: "Disrupting NodeClaim: " + removal.Reason,

@@ -70,13 +70,6 @@ const (
 	sendTimeout = time.Second
 )
 
-// Keys of log lines.
-const (
-	keyCluster = "cluster"
-	keyQueue   = "queue"
-	keyError   = "error"
-)
-
 // Handle answers one callback. Every outcome is a Response: what is refused says why in its body.
 func (h *Handler) Handle(ctx context.Context, request Request) Response {
 	token, what := splitPath(request.Path)
@@ -169,7 +162,7 @@ func (h *Handler) pass(ctx context.Context, n news) {
 func (h *Handler) send(ctx context.Context, queue string, message events.Outgoing) bool {
 	if err := h.Queue.Send(ctx, queue, message); err != nil {
 		h.Log.ErrorContext(ctx, "callback not passed on",
-			slog.String(keyCluster, h.Cluster), slog.String(keyQueue, queue), slog.Any(keyError, err))
+			slog.String(events.KeyCluster, h.Cluster), slog.String(events.KeyQueue, queue), slog.Any(events.KeyError, err))
 		return false
 	}
 	return true

@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,9 +21,9 @@ type stage struct {
 	t *testing.T
 }
 
-func newStage(t *testing.T, options embedded.Options) *stage {
+func newStage(t *testing.T) *stage {
 	t.Helper()
-	return &stage{Stack: embedded.New(options), t: t}
+	return &stage{Stack: embedded.New(embedded.Options{}), t: t}
 }
 
 // apply applies manifests; a class called default is there from the first.
@@ -49,7 +48,7 @@ func (s *stage) applyFile(name string) {
 func (s *stage) applyAll(objects []runtime.Object) {
 	s.t.Helper()
 	for _, object := range objects {
-		if err := s.World.Kube().Apply(context.Background(), object); err != nil {
+		if err := s.World.Kube().Apply(s.t.Context(), object); err != nil {
 			s.t.Fatalf("apply: %v", err)
 		}
 	}
@@ -151,7 +150,7 @@ func TestEveryScenarioOfTestdataRunsAndLeavesNothing(t *testing.T) {
 	}
 	for _, scenario := range scenarios {
 		t.Run(scenario.file, func(t *testing.T) {
-			s := newStage(t, embedded.Options{})
+			s := newStage(t)
 			s.applyFile(scenario.file)
 			wanted := 0
 			for _, d := range s.World.Kube().Deployments() {
@@ -159,7 +158,7 @@ func TestEveryScenarioOfTestdataRunsAndLeavesNothing(t *testing.T) {
 			}
 			s.wantRunning(wanted, 10*time.Minute)
 			for _, d := range s.World.Kube().Deployments() {
-				if err := s.World.Kube().Scale(context.Background(), d.Namespace, d.Name, 0); err != nil {
+				if err := s.World.Kube().Scale(t.Context(), d.Namespace, d.Name, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -173,12 +172,12 @@ func TestEveryScenarioOfTestdataRunsAndLeavesNothing(t *testing.T) {
 }
 
 func TestSpotInterruptionIsReplacedBeforeTheInstanceGoes(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	s.applyFile("quickstart.yaml")
 	s.wantRunning(10, 5*time.Minute)
 	victim := s.live()[0]
 
-	if err := s.World.EC2().Interrupt(context.Background(), victim.ID); err != nil {
+	if err := s.World.EC2().Interrupt(t.Context(), victim.ID); err != nil {
 		t.Fatal(err)
 	}
 	launched := func() bool { return len(s.live()) > 2 }
@@ -187,7 +186,7 @@ func TestSpotInterruptionIsReplacedBeforeTheInstanceGoes(t *testing.T) {
 	}
 	s.wantRunning(10, 3*time.Minute)
 
-	outages, err := s.World.Ledger().Outages(context.Background())
+	outages, err := s.World.Ledger().Outages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +202,7 @@ func TestSpotInterruptionIsReplacedBeforeTheInstanceGoes(t *testing.T) {
 }
 
 func TestInstanceKilledBehindOurBackIsReplacedAndForgotten(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	s.applyFile("quickstart.yaml")
 	s.wantRunning(10, 5*time.Minute)
 	if err := s.World.EC2().Kill(s.live()[0].ID); err != nil {
@@ -217,7 +216,7 @@ func TestInstanceKilledBehindOurBackIsReplacedAndForgotten(t *testing.T) {
 }
 
 func TestNodeOlderThanExpireAfterIsReplaced(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	s.apply(class + pool("default", "c6a", "      expireAfter: 1h") +
 		deployment("web", 2, "{containers: [{name: app, image: pause, resources: {requests: {cpu: 1}}}]}"))
 	s.wantRunning(2, 5*time.Minute)
@@ -234,7 +233,7 @@ func TestNodeOlderThanExpireAfterIsReplaced(t *testing.T) {
 }
 
 func TestExpireAfterInItsOldPlaceExpiresNodes(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	s.apply(class + strings.Replace(pool("default", "c6a", ""), "consolidateAfter: 30s", "consolidateAfter: 30s, expireAfter: 1h", 1) +
 		deployment("web", 1, "{containers: [{name: app, image: pause, resources: {requests: {cpu: 1}}}]}"))
 	s.wantRunning(1, 5*time.Minute)
@@ -244,7 +243,7 @@ func TestExpireAfterInItsOldPlaceExpiresNodes(t *testing.T) {
 }
 
 func TestEmptyNodesGoWithinTheirBudget(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	budget := func(nodes string) string {
 		return class + `
 apiVersion: karpenter.sh/v1
@@ -273,7 +272,7 @@ spec:
 		}
 		most = max(most, going)
 	})
-	if err := s.World.Kube().Scale(context.Background(), "default", "web", 0); err != nil {
+	if err := s.World.Kube().Scale(t.Context(), "default", "web", 0); err != nil {
 		t.Fatal(err)
 	}
 	s.World.Advance(15 * time.Minute)
@@ -284,7 +283,7 @@ spec:
 
 	s.apply(budget("0") + deployment("web", 1, "{containers: [{name: app, image: pause, resources: {requests: {cpu: 1}}}]}"))
 	s.wantRunning(1, 5*time.Minute)
-	if err := s.World.Kube().Scale(context.Background(), "default", "web", 0); err != nil {
+	if err := s.World.Kube().Scale(t.Context(), "default", "web", 0); err != nil {
 		t.Fatal(err)
 	}
 	s.World.Advance(time.Hour)
@@ -292,7 +291,7 @@ spec:
 }
 
 func TestDoNotDisruptKeepsAnEmptyNode(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	s.apply(class + pool("default", "c6a", "") + `
 apiVersion: apps/v1
 kind: DaemonSet
@@ -305,7 +304,7 @@ spec:
 ---
 ` + deployment("web", 1, "{containers: [{name: app, image: pause, resources: {requests: {cpu: 1}}}]}"))
 	s.wantRunning(1, 5*time.Minute)
-	if err := s.World.Kube().Scale(context.Background(), "default", "web", 0); err != nil {
+	if err := s.World.Kube().Scale(t.Context(), "default", "web", 0); err != nil {
 		t.Fatal(err)
 	}
 	s.World.Advance(time.Hour)
@@ -318,7 +317,7 @@ spec:
 }
 
 func TestDrainNeverTakesMoreThanThePodDisruptionBudgetAllows(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	s.apply(class + pool("default", "c6a", "") + `
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -338,7 +337,7 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 		least = min(least, ready)
 	})
 	for _, claim := range s.World.Kube().NodeClaims() {
-		if err := s.World.Kube().DeleteNodeClaim(context.Background(), claim.Name); err != nil {
+		if err := s.World.Kube().DeleteNodeClaim(t.Context(), claim.Name); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"whittle/core/api/manifest"
 	"whittle/core/sim"
+	"whittle/events"
 )
 
 // The environment of functions that run on the embedded world.
@@ -27,7 +28,7 @@ func Main(choose func(*Stack) SQSFunction) {
 	log := slog.New(lambdacontext.NewLogHandler())
 	stack, err := fromEnvironment(context.Background(), os.Getenv, os.ReadFile, log)
 	if err != nil {
-		log.Error("function does not start", slog.Any("error", err))
+		log.Error("function does not start", slog.Any(events.KeyError, err))
 		os.Exit(1)
 	}
 	lambda.Start(choose(stack))

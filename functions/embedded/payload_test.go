@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -45,7 +44,7 @@ func TestFunctionsAnswerThePayloadsOfEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := lambda.NewHandler(test.function).Invoke(context.Background(), payload)
+			answer, err := lambda.NewHandler(test.function).Invoke(t.Context(), payload)
 			if err != nil {
 				t.Fatal(err)
 			}

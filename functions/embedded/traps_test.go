@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"whittle/core/sim"
 	"whittle/events"
-	"whittle/functions/embedded"
 )
 
 // What users of other autoscalers suffered; each test is named for what went wrong.
@@ -35,7 +33,7 @@ func TestC06MaxPodsFollowsInterfacesAndKubeletSettings(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStage(t, embedded.Options{})
+			s := newStage(t)
 			s.apply(strings.Replace(class, "role: node", "role: node\n  "+test.kubelet, 1) +
 				strings.Replace(pool("default", "c6a", ""), "requirements:", "requirements:\n        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [large]}", 1) +
 				deployment("tiny", test.pods, "{containers: [{name: app, image: pause, resources: {requests: {cpu: 1m}}}]}"))
@@ -58,7 +56,7 @@ spec: {storageClassName: ghost, accessModes: [ReadWriteOnce], resources: {reques
 	}
 	for name, manifests := range bad {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, embedded.Options{})
+			s := newStage(t)
 			counts := s.count()
 			s.apply(class + pool("default", "c6a", "") + deployment("good", 10, oneCPU) + manifests)
 			s.wantRunning(10, 5*time.Minute)
@@ -76,7 +74,7 @@ spec: {storageClassName: ghost, accessModes: [ReadWriteOnce], resources: {reques
 	}
 
 	t.Run("a static volume of a class that does not exist is fine", func(t *testing.T) {
-		s := newStage(t, embedded.Options{})
+		s := newStage(t)
 		s.apply(class + pool("default", "c6a", "") + `
 apiVersion: v1
 kind: PersistentVolume
@@ -154,7 +152,7 @@ func TestC14SidecarsAndInitContainersCountAsTheSchedulerCountsThem(t *testing.T)
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStage(t, embedded.Options{})
+			s := newStage(t)
 			s.apply(class + pool("default", "c6a", "") + deployment("app", 1, test.spec))
 			s.wantRunning(1, 5*time.Minute)
 			s.wantInstances(1)
@@ -179,7 +177,7 @@ func TestC16EqualWeightsTakeTheCheaperPoolWhateverItsName(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStage(t, embedded.Options{})
+			s := newStage(t)
 			s.apply(class +
 				strings.Replace(pool("aaa", test.aaa, ""), "spec:\n", "spec:\n  "+test.weight+"\n", 1) +
 				pool("zzz", test.zzz, "") + deployment("web", 1, oneCPU))
@@ -196,7 +194,7 @@ func wakeUp(t *testing.T, s *stage) {
 	t.Helper()
 	message := events.Wake{Cluster: "my-cluster", Reason: events.ReasonSweep}.Outgoing(s.World.Now())
 	message.DedupID += "-again"
-	if err := s.World.Queue(events.QueueProvision).Send(context.Background(), message); err != nil {
+	if err := s.World.Queue(events.QueueProvision).Send(t.Context(), message); err != nil {
 		t.Fatal(err)
 	}
 	s.World.Advance(3 * time.Second)
@@ -238,7 +236,7 @@ func TestC17TheSamePodsAreNeverProvisionedTwice(t *testing.T) {
 	}
 	for _, state := range states {
 		t.Run(state.name, func(t *testing.T) {
-			s := newStage(t, embedded.Options{})
+			s := newStage(t)
 			state.before(s)
 			s.apply(class + pool("default", "c6a", startup) + deployment("web", 5, oneCPU))
 			if !s.World.RunUntil(func() bool { return state.reached(s) }, 5*time.Minute) {
@@ -253,7 +251,7 @@ func TestC17TheSamePodsAreNeverProvisionedTwice(t *testing.T) {
 				t.Errorf("%d NodeClaims after three more passes, want %d", got, claims)
 			}
 			// One more pod may need one more node, but the others are provided for.
-			if err := s.World.Kube().Scale(context.Background(), "default", "web", 6); err != nil {
+			if err := s.World.Kube().Scale(t.Context(), "default", "web", 6); err != nil {
 				t.Fatal(err)
 			}
 			s.World.Advance(45 * time.Second)
@@ -274,13 +272,13 @@ func claimedCPU(s *stage) int64 {
 }
 
 func TestC17TwoPassesAtOnceMakeOneSetOfClaims(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	// Two functions see every wake, so that two passes run whenever one would.
 	nested := false
 	s.World.OnEffect(func(effect sim.Effect) error {
 		if effect.Name == "kube.CreateNodeClaim" && !effect.After && !nested {
 			nested = true
-			if _, err := s.Provision(context.Background(), sqsEvent(events.Wake{Cluster: "my-cluster", Reason: events.ReasonSweep})); err != nil {
+			if _, err := s.Provision(t.Context(), sqsEvent(events.Wake{Cluster: "my-cluster", Reason: events.ReasonSweep})); err != nil {
 				t.Errorf("the second pass: %v", err)
 			}
 		}
@@ -298,7 +296,7 @@ func TestC17TwoPassesAtOnceMakeOneSetOfClaims(t *testing.T) {
 }
 
 func TestPodThatFitsNowhereIsToldWhyInNumbers(t *testing.T) {
-	s := newStage(t, embedded.Options{})
+	s := newStage(t)
 	s.apply(class + pool("default", "c6a", "") + deployment("huge", 1, "{containers: [{name: app, image: pause, resources: {requests: {cpu: 500}}}]}"))
 	s.World.Advance(2 * time.Minute)
 	s.wantInstances(0)

@@ -109,28 +109,17 @@ func (b *batch) guarded(ctx context.Context, record Record) (err error) {
 	return b.handle(ctx, record)
 }
 
-// Keys of log lines.
-const (
-	keyMessage   = "messageID"
-	keySource    = "queue"
-	keyGroup     = "group"
-	keyReceived  = "received"
-	keyMalformed = "malformed"
-	keyError     = "error"
-	keyStack     = "stack"
-)
-
 func attributes(record Record, message awsevents.SQSMessage, err error) []any {
 	attrs := []any{
-		slog.String(keyMessage, record.ID),
-		slog.String(keySource, message.EventSourceARN),
-		slog.String(keyGroup, record.Group),
-		slog.Int(keyReceived, record.Received),
-		slog.Bool(keyMalformed, errors.Is(err, events.ErrMalformed)),
-		slog.Any(keyError, err),
+		slog.String(events.KeyMessage, record.ID),
+		slog.String(events.KeyQueue, message.EventSourceARN),
+		slog.String(events.KeyGroup, record.Group),
+		slog.Int(events.KeyReceived, record.Received),
+		slog.Bool(events.KeyMalformed, errors.Is(err, events.ErrMalformed)),
+		slog.Any(events.KeyError, err),
 	}
 	if p, ok := errors.AsType[*panicError](err); ok {
-		attrs = append(attrs, slog.String(keyStack, string(p.stack)))
+		attrs = append(attrs, slog.String(events.KeyStack, string(p.stack)))
 	}
 	return attrs
 }

@@ -20,12 +20,10 @@ import (
 	"whittle/functions/httpapi"
 )
 
-const keyError = "error"
-
 func main() {
 	log := slog.New(lambdacontext.NewLogHandler())
 	if err := run(context.Background(), log); err != nil {
-		log.Error("wake does not start", slog.Any(keyError, err))
+		log.Error("wake does not start", slog.Any(events.KeyError, err))
 		os.Exit(1)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -137,7 +138,7 @@ func (d *demo) interruption(ctx context.Context) error {
 		}
 	}
 	if victim.Claim == nil {
-		return fmt.Errorf("no Spot instance runs")
+		return errors.New("no Spot instance runs")
 	}
 	if err := d.World.EC2().Interrupt(ctx, victim.InstanceID()); err != nil {
 		return fmt.Errorf("interrupt %s: %w", victim.InstanceID(), err)

@@ -31,7 +31,7 @@ func readFiles(names []string, stdin io.Reader) (manifest.Objects, []manifest.Wa
 
 func readFile(name string, stdin io.Reader) ([]byte, error) {
 	if name != "-" {
-		return os.ReadFile(name)
+		return os.ReadFile(name) //nolint:gosec // the user names the files to read
 	}
 	data, err := io.ReadAll(stdin)
 	if err != nil {

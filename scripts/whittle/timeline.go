@@ -39,7 +39,6 @@ type timeline struct {
 // group is occurrences of one kind at one moment.
 type group struct {
 	at      time.Time
-	last    time.Time
 	kind    string
 	details []string
 	objects []string
