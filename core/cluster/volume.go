@@ -47,29 +47,9 @@ func (v Volumes) Requirements(pod *corev1.Pod) ([]requirement.Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		alternatives = cross(alternatives, terms)
+		alternatives = requirement.Combine(alternatives, terms)
 	}
 	return alternatives, nil
-}
-
-// cross combines two lists of alternatives: each of the one with each of the other. A pair that
-// contradicts itself stays, as a set that nothing satisfies, so that the pod is told why.
-func cross(left, right []requirement.Set) []requirement.Set {
-	if len(left) == 0 {
-		return right
-	}
-	if len(right) == 0 {
-		return left
-	}
-	combined := make([]requirement.Set, 0, len(left)*len(right))
-	for _, l := range left {
-		for _, r := range right {
-			both := l.Clone()
-			both.Merge(r)
-			combined = append(combined, both)
-		}
-	}
-	return combined
 }
 
 func (v Volumes) terms(pod *corev1.Pod, volume *corev1.Volume) ([]requirement.Set, error) {

@@ -143,17 +143,14 @@ func classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 // PreferNoSchedule are tolerated (upstream pkg/controllers/provisioning/scheduling/preferences.go).
 // The terms of required node affinity are alternatives: any of them will do, as kube-scheduler has it.
 func (p *problem) rulesOf(pod *corev1.Pod, volumes []requirement.Set) []*rule {
-	required := requiredAlternatives(pod)
-	if len(volumes) > 0 {
-		required = crossSets(required, volumes)
-	}
+	required := requirement.Combine(requiredAlternatives(pod), volumes)
 	var rules []*rule
 	add := func(alternatives []requirement.Set, ignorePreferred bool) {
 		rules = append(rules, p.rule(alternatives, pod.Spec.Tolerations, ignorePreferred))
 	}
 	for _, term := range preferredTerms(pod) {
 		preferred := requirement.FromNodeSelector(term.Preference.MatchExpressions)
-		add(crossSets(required, []requirement.Set{preferred}), false)
+		add(requirement.Combine(required, []requirement.Set{preferred}), false)
 	}
 	add(required, false)
 	if p.anyPreferredTaint() {
@@ -185,18 +182,6 @@ func preferredTerms(pod *corev1.Pod) []corev1.PreferredSchedulingTerm {
 	terms := slices.Clone(pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	slices.SortStableFunc(terms, func(a, b corev1.PreferredSchedulingTerm) int { return cmp.Compare(b.Weight, a.Weight) })
 	return terms
-}
-
-func crossSets(left, right []requirement.Set) []requirement.Set {
-	combined := make([]requirement.Set, 0, len(left)*len(right))
-	for _, l := range left {
-		for _, r := range right {
-			both := l.Clone()
-			both.Merge(r)
-			combined = append(combined, both)
-		}
-	}
-	return combined
 }
 
 func (p *problem) anyPreferredTaint() bool {

@@ -136,3 +136,24 @@ func (s Set) String() string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Combine makes one list of alternatives of two: each of the one with each of the other. An empty list
+// stands for no requirement at all. A pair that contradicts itself stays, as a set that nothing satisfies,
+// so that whoever asked can be told why.
+func Combine(left, right []Set) []Set {
+	if len(left) == 0 {
+		return right
+	}
+	if len(right) == 0 {
+		return left
+	}
+	combined := make([]Set, 0, len(left)*len(right))
+	for _, l := range left {
+		for _, r := range right {
+			both := l.Clone()
+			both.Merge(r)
+			combined = append(combined, both)
+		}
+	}
+	return combined
+}
