@@ -13,7 +13,7 @@ import (
 func Allowed(s *cluster.Snapshot, pool *karpenter.NodePool, hosts []cluster.Host, reason karpenter.DisruptionReason) (allowed int, message string) {
 	nodes, going := 0, 0
 	for _, host := range hosts {
-		if host.Claim == nil || host.NodePool() != pool.Name || !host.Initialized() {
+		if host.Claim == nil || !host.Managed() || host.NodePool() != pool.Name || !host.Initialized() {
 			continue
 		}
 		nodes++

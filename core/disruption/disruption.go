@@ -55,7 +55,7 @@ func Decide(s *cluster.Snapshot) Plan {
 	}
 	for _, pool := range s.NodePools {
 		plan.empty(s, pool, slices.DeleteFunc(slices.Clone(hosts), func(h cluster.Host) bool {
-			return h.Claim == nil || h.NodePool() != pool.Name || expired[h.Claim.Name]
+			return h.Claim == nil || !h.Managed() || h.NodePool() != pool.Name || expired[h.Claim.Name]
 		}), hosts)
 	}
 	return plan

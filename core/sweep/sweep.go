@@ -66,9 +66,11 @@ func (h *Handler) Handle(ctx context.Context, _ events.Sweep) error {
 	if err != nil {
 		return err
 	}
-	err = h.notePodChanges(ctx, s)
+	healed := h.reopen(ctx, s)
+	noted := h.notePodChanges(ctx, s)
 	return errors.Join(
-		err,
+		healed,
+		noted,
 		h.remove(ctx, s, disruption.Decide(s)),
 		h.collect(ctx, s),
 		h.passOn(ctx, s),

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"whittle/core/api/manifest"
+	"whittle/core/catalog"
 	"whittle/core/cluster"
 	"whittle/core/sim"
 	"whittle/functions/embedded"
@@ -24,6 +25,22 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	return &stage{Stack: embedded.New(embedded.Options{}), t: t}
+}
+
+// newSmallStage is a stage in a region that sells little, for tests that play it many times.
+func newSmallStage(t *testing.T) *stage {
+	t.Helper()
+	full, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := &catalog.Catalog{Region: full.Region, ZoneIDs: full.ZoneIDs}
+	for _, shape := range full.Shapes {
+		if family, _, _ := strings.Cut(shape.Name, "."); family == "c6a" || family == "m6i" {
+			small.Shapes = append(small.Shapes, shape)
+		}
+	}
+	return &stage{Stack: embedded.New(embedded.Options{World: sim.Options{Catalog: small}}), t: t}
 }
 
 // apply applies manifests; a class called default is there from the first.
