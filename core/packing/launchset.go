@@ -71,6 +71,7 @@ func (p *problem) launchOf(n *node, slack vector) Launch {
 	l := Launch{
 		NodePool:   pool.object,
 		NodeClass:  pool.class,
+		Rivals:     p.rivals(pool),
 		Candidates: candidates,
 		Pods:       n.pods,
 	}
@@ -81,6 +82,17 @@ func (p *problem) launchOf(n *node, slack vector) Launch {
 	l.Requests.Add(pool.leastOverhead(candidates))
 	l.Requirements = pool.requirementsOf(n, candidates, capacityType)
 	return l
+}
+
+// rivals are the NodePools of the pool's weight that may launch.
+func (p *problem) rivals(pool *pool) []string {
+	var names []string
+	for _, other := range p.pools {
+		if other.blocked == "" && other.weight() == pool.weight() {
+			names = append(names, other.object.Name)
+		}
+	}
+	return names
 }
 
 // cheapestSlot is where the column's instance type costs least for the node's pods.

@@ -34,6 +34,9 @@ type Launch struct {
 	// Offering is the cheapest of the candidates, on which the plan's cost is reckoned.
 	Offering   cluster.Offering
 	USDPerHour float64
+	// Rivals are the NodePools of the same weight that were weighed for it, in upstream's order; the
+	// cheapest plan decided between them.
+	Rivals []string
 	// Candidates are the instance types EC2 may choose from, cheapest first. The pods fit on every one.
 	Candidates []Candidate
 	// Requirements that the node's labels will satisfy: the NodePool's and those of all its pods.

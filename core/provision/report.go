@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"whittle/core/api/karpenter"
 	"whittle/core/cluster"
@@ -22,6 +23,15 @@ func (h *Handler) logPlan(wake events.Wake, plan *packing.Plan) {
 		slog.Float64(events.KeyUSDPerHour, s.USDPerHour))
 }
 
+// why says what was chosen and on what grounds.
+func why(l *packing.Launch) string {
+	grounds := "the heaviest NodePool that takes it"
+	if len(l.Rivals) > 1 {
+		grounds = "the cheapest plan over NodePools " + strings.Join(l.Rivals, ", ") + " of equal weight"
+	}
+	return fmt.Sprintf("%s from NodePool %s at $%.4f/h, %s", l.Offering, l.NodePool.Name, l.USDPerHour, grounds)
+}
+
 // report tells every pod what it may expect: the NodeClaim that is on its way for it, or why there is
 // none. One pod's Event that cannot be written does not keep the others' back.
 func (h *Handler) report(ctx context.Context, plan *packing.Plan, claims []*karpenter.NodeClaim) error {
@@ -35,7 +45,7 @@ func (h *Handler) report(ctx context.Context, plan *packing.Plan, claims []*karp
 		for _, pod := range plan.Launches[i].Pods {
 			record(cluster.Event{
 				Object: cluster.PodRef(pod), Type: "Normal", Reason: "Nominated",
-				Message: "Pod should schedule on NodeClaim " + claims[i].Name,
+				Message: "Pod should schedule on NodeClaim " + claims[i].Name + ": " + why(&plan.Launches[i]),
 			})
 		}
 	}

@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -29,7 +28,7 @@ func play(t *testing.T, crashAt int) (problem string, effects int) {
 		return fmt.Sprintf("%d of 10 pods run", s.running()), effects
 	}
 	if live := s.live(); len(live) > 0 {
-		if err := s.World.EC2().Interrupt(context.Background(), live[0].ID); err != nil {
+		if err := s.World.EC2().Interrupt(t.Context(), live[0].ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +39,7 @@ func play(t *testing.T, crashAt int) (problem string, effects int) {
 	if claims, live := len(s.World.Kube().NodeClaims()), len(s.live()); claims != live {
 		return fmt.Sprintf("%d NodeClaims for %d instances", claims, live), effects
 	}
-	if err := s.World.Kube().Scale(context.Background(), "default", "inflate", 0); err != nil {
+	if err := s.World.Kube().Scale(t.Context(), "default", "inflate", 0); err != nil {
 		t.Fatal(err)
 	}
 	s.World.Advance(30 * time.Minute)
@@ -53,6 +52,7 @@ func play(t *testing.T, crashAt int) (problem string, effects int) {
 // TestACrashAfterAnySingleEffectChangesNothingInTheEnd kills the function that has the k-th effect right
 // after it, for every k.
 func TestACrashAfterAnySingleEffectChangesNothingInTheEnd(t *testing.T) {
+	t.Parallel()
 	problem, effects := play(t, 0)
 	if problem != "" {
 		t.Fatalf("without a crash: %s", problem)

@@ -169,11 +169,12 @@ func TestC16EqualWeightsTakeTheCheaperPoolWhateverItsName(t *testing.T) {
 		aaa, zzz string
 		weight   string
 		want     string
+		why      string
 	}{
-		{name: "the cheaper one comes first in the alphabet", aaa: "c6a", zzz: "r6i", want: "aaa"},
-		{name: "the cheaper one comes last", aaa: "r6i", zzz: "c6a", want: "zzz"},
-		{name: "equal prices fall back to the name, descending", aaa: "c6a", zzz: "c6a", want: "zzz"},
-		{name: "a higher weight wins over the price", aaa: "r6i", zzz: "c6a", weight: "weight: 10", want: "aaa"},
+		{name: "the cheaper one comes first in the alphabet", aaa: "c6a", zzz: "r6i", want: "aaa", why: "the cheapest plan over NodePools zzz, aaa of equal weight"},
+		{name: "the cheaper one comes last", aaa: "r6i", zzz: "c6a", want: "zzz", why: "the cheapest plan"},
+		{name: "equal prices fall back to the name, descending", aaa: "c6a", zzz: "c6a", want: "zzz", why: "the cheapest plan"},
+		{name: "a higher weight wins over the price", aaa: "r6i", zzz: "c6a", weight: "weight: 10", want: "aaa", why: "the heaviest NodePool that takes it"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -185,8 +186,21 @@ func TestC16EqualWeightsTakeTheCheaperPoolWhateverItsName(t *testing.T) {
 			if got := s.World.Kube().NodeClaims()[0].Labels["karpenter.sh/nodepool"]; got != test.want {
 				t.Errorf("launched from NodePool %s, want %s", got, test.want)
 			}
+			if note := nominated(s); !strings.Contains(note, test.why) {
+				t.Errorf("the pod was told %q, which does not say %q", note, test.why)
+			}
 		})
 	}
+}
+
+// nominated is what the first pod with a node was told.
+func nominated(s *stage) string {
+	for _, event := range s.World.Kube().Events() {
+		if event.Reason == "Nominated" {
+			return event.Note
+		}
+	}
+	return ""
 }
 
 // wakeUp has provision run a pass now, whatever it was told before.
