@@ -21,8 +21,9 @@ func Bound(s *cluster.Snapshot, pods []*corev1.Pod) float64 {
 	for i := range p.pools {
 		all = append(all, i)
 	}
+	p.classes = p.roots
 	for _, c := range p.classes {
-		c.level = len(c.rules) - 1
+		c.level = len(c.levels) - 1
 	}
 	columns := p.columnsFor(all, p.classes)
 	bound := 0.0

@@ -15,16 +15,43 @@ import (
 
 // class is the pods that look the same to the scheduler: what is decided for one holds for all.
 type class struct {
-	key      string
+	key string
+	// pod is one of them, to be judged in the name of all.
+	pod      *corev1.Pod
 	requests vector
-	// rules to try in turn: the first honours every preference, each next one drops one.
-	rules []*rule
-	level int
+	// levels to try in turn: the first honours every preference, each next one gives one up.
+	levels []level
+	level  int
 	// pods that are not placed yet, in the order in which they are placed.
 	pods []*corev1.Pod
+	// roles to the terms on nodes, at the present level.
+	roles []role
+
+	// parent is the class of which this is the part pinned to a place, the values of keys; nil for none.
+	parent *class
+	keys   []string
+	place  []string
 }
 
-func (c *class) rule() *rule { return c.rules[c.level] }
+// level is what a class asks after some of its preferences were given up.
+type level struct {
+	rule *rule
+	// terms that count, of them required those that must hold.
+	terms    []*term
+	required int
+}
+
+func (c *class) rule() *rule { return c.levels[c.level].rule }
+
+// strict is the class's rule without any preference.
+func (c *class) strict() *rule { return c.levels[len(c.levels)-1].rule }
+
+func (c *class) owns(t *term) bool { return slices.Contains(c.levels[c.level].terms, t) }
+
+func (c *class) requires(t *term) bool {
+	l := c.levels[c.level]
+	return slices.Contains(l.terms[:l.required], t)
+}
 
 // pop takes n pods off the class.
 func (c *class) pop(n int64) []*corev1.Pod {
@@ -42,6 +69,8 @@ type rule struct {
 	ignorePreferred bool
 	// perPool is what the rule leaves of each pool, in the order of the problem's pools.
 	perPool []poolRule
+	// places that the pools offer under the rule, by topology keys.
+	places map[string][]*place
 }
 
 // poolRule is a rule as a pool sees it: the offerings that satisfy it, and the requirements on labels
@@ -65,20 +94,52 @@ func (p *problem) addPods(pods []*corev1.Pod) {
 			p.unplaced = append(p.unplaced, Unplaced{Pod: pod, Reasons: []Reason{{Rule: RulePod, Message: err.Error()}}})
 			continue
 		}
-		key := classKey(pod, volumes)
+		key := p.classKey(pod, volumes)
 		c := byKey[key]
 		if c == nil {
-			c = &class{key: key, requests: p.vector(resource.PodRequests(pod)), rules: p.rulesOf(pod, volumes)}
+			c = &class{key: key, pod: pod, requests: p.vector(resource.PodRequests(pod)), levels: p.levelsOf(pod, volumes)}
 			byKey[key] = c
-			p.classes = append(p.classes, c)
-		}
-		if h := planned[cluster.PodKey(pod)]; h != nil && p.admits(h, c.rule()) && c.requests.fits(h.room) {
-			p.put(h, c, []*corev1.Pod{pod})
-			continue
+			p.roots = append(p.roots, c)
 		}
 		c.pods = append(c.pods, pod)
 	}
-	p.sortClasses()
+	p.sortTerms()
+	p.crowdHosts()
+	for _, c := range p.roots {
+		c.roles = p.rolesOf(c)
+		p.keepPromises(c, planned)
+	}
+}
+
+// keepPromises puts pods on the hosts whose NodeClaims were planned for them.
+func (p *problem) keepPromises(c *class, planned map[string]*host) {
+	if len(planned) == 0 {
+		return
+	}
+	left := c.pods[:0:0]
+	for _, pod := range c.pods {
+		h := planned[cluster.PodKey(pod)]
+		if h == nil || !p.admits(h, c.rule()) || !c.requests.fits(h.room) || p.bear(h.crowd, c) < 1 {
+			left = append(left, pod)
+			continue
+		}
+		p.put(h, c, []*corev1.Pod{pod})
+		if keys := p.domainKeys(c); len(keys) > 0 {
+			p.noteOn(h, c, keys)
+		}
+	}
+	c.pods = left
+}
+
+// noteOn counts a pod of the class for the terms over the host's domains, as far as these are decided.
+func (p *problem) noteOn(h *host, c *class, keys []string) {
+	values := h.valuesOf(keys)
+	if values == nil {
+		return
+	}
+	for _, b := range p.boundTerms(c, keys) {
+		b.note(values[b.key], 1)
+	}
 }
 
 // plannedHosts maps pods to the hosts whose NodeClaims were planned for them, so that a plan that is
@@ -107,7 +168,7 @@ func (p *problem) sortClasses() {
 }
 
 // classKey is equal for pods that look the same to the scheduler.
-func classKey(pod *corev1.Pod, volumes []requirement.Set) string {
+func (p *problem) classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 	var key strings.Builder
 	amounts := resource.PodRequests(pod)
 	for _, name := range amounts.Names() {
@@ -125,11 +186,24 @@ func classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 	if len(pod.Spec.NodeSelector) > 0 {
 		write(pod.Spec.NodeSelector)
 	}
-	if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil {
-		write(affinity.NodeAffinity)
+	if pod.Spec.Affinity != nil {
+		write(pod.Spec.Affinity)
 	}
 	if len(pod.Spec.Tolerations) > 0 {
 		write(pod.Spec.Tolerations)
+	}
+	if len(pod.Spec.TopologySpreadConstraints) > 0 {
+		write(pod.Spec.TopologySpreadConstraints)
+	}
+	for _, port := range hostPorts(pod) {
+		write([]any{port.ip, port.port, port.protocol})
+	}
+	if len(p.selectable) > 0 {
+		key.WriteString(pod.Namespace)
+		for _, label := range p.selectable {
+			key.WriteByte(';')
+			key.WriteString(pod.Labels[label])
+		}
 	}
 	for _, set := range volumes {
 		key.WriteString(set.String())
@@ -138,25 +212,50 @@ func classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 	return key.String()
 }
 
-// rulesOf are the pod's rules in the order in which preferences are given up: the heaviest preferred
-// node affinity term counts as required until it is dropped, then the next; at last taints with
-// PreferNoSchedule are tolerated (upstream pkg/controllers/provisioning/scheduling/preferences.go).
-// The terms of required node affinity are alternatives: any of them will do, as kube-scheduler has it.
-func (p *problem) rulesOf(pod *corev1.Pod, volumes []requirement.Set) []*rule {
+// levelsOf are what the pod asks as its preferences are given up, one at each level: preferred pod
+// affinity and anti-affinity, then preferred node affinity, of which the heaviest term counts as required
+// until it is dropped, then spreads that need not hold; at last taints with PreferNoSchedule need no
+// toleration (upstream pkg/controllers/provisioning/scheduling/preferences.go). The terms of required node
+// affinity are alternatives: any of them will do, as kube-scheduler has it.
+func (p *problem) levelsOf(pod *corev1.Pod, volumes []requirement.Set) []level {
 	required := requirement.Combine(requiredAlternatives(pod), volumes)
-	var rules []*rule
-	add := func(alternatives []requirement.Set, ignorePreferred bool) {
-		rules = append(rules, p.rule(alternatives, pod.Spec.Tolerations, ignorePreferred))
+	preferred := preferredTerms(pod)
+	var terms podTerms
+	if hasTerms(pod) {
+		terms = p.terms.of(pod)
 	}
-	for _, term := range preferredTerms(pod) {
-		preferred := requirement.FromNodeSelector(term.Preference.MatchExpressions)
-		add(requirement.Combine(required, []requirement.Set{preferred}), false)
+	if p.ignorePreferences {
+		preferred, terms.soft, terms.softSpread = nil, nil, nil
 	}
-	add(required, false)
+	var levels []level
+	add := func(ignorePreferred bool) {
+		alternatives := required
+		if len(preferred) > 0 {
+			set := requirement.FromNodeSelector(preferred[0].Preference.MatchExpressions)
+			alternatives = requirement.Combine(required, []requirement.Set{set})
+		}
+		levels = append(levels, level{
+			rule:     p.rule(alternatives, pod.Spec.Tolerations, ignorePreferred),
+			terms:    slices.Concat(terms.required, terms.soft, terms.softSpread),
+			required: len(terms.required),
+		})
+	}
+	add(false)
+	for len(terms.soft)+len(preferred)+len(terms.softSpread) > 0 {
+		switch {
+		case len(terms.soft) > 0:
+			terms.soft = terms.soft[1:]
+		case len(preferred) > 0:
+			preferred = preferred[1:]
+		default:
+			terms.softSpread = terms.softSpread[1:]
+		}
+		add(false)
+	}
 	if p.anyPreferredTaint() {
-		add(required, true)
+		add(true)
 	}
-	return rules
+	return levels
 }
 
 func requiredAlternatives(pod *corev1.Pod) []requirement.Set {
@@ -268,12 +367,20 @@ func untolerated(tolerations []corev1.Toleration, taints []corev1.Taint, ignoreP
 	return corev1.Taint{}, false
 }
 
-// relax drops one preference of every class that still has pods, and reports whether any was left to
-// drop.
+// ruleFor is the rule of the alternatives, with every taint tolerated if anyTaint is set.
+func (p *problem) ruleFor(alternatives []requirement.Set, tolerations []corev1.Toleration, anyTaint bool) *rule {
+	if anyTaint {
+		tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	}
+	return p.rule(alternatives, tolerations, true)
+}
+
+// relax gives up one preference of every class that still has pods, and reports whether any was left to
+// give up.
 func (p *problem) relax() bool {
 	relaxed := false
-	for _, c := range p.classes {
-		if len(c.pods) > 0 && c.level+1 < len(c.rules) {
+	for _, c := range p.roots {
+		if len(c.pods) > 0 && c.level+1 < len(c.levels) {
 			c.level++
 			relaxed = true
 		}

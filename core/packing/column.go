@@ -53,14 +53,16 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 	pool := p.pools[index]
 	rules, ruleOf := distinctRules(classes)
 	anchors := newSet(len(classes))
+	bearable := make([]bool, len(classes))
 	for i, c := range classes {
+		bearable[i] = p.tolerate(pool.crowd, c) > 0
 		if !c.fitsPlain(pool, index) {
 			anchors.add(i)
 		}
 	}
 	var columns []*column
 	for t := range pool.types {
-		fits := fitting(pool, t, classes)
+		fits := fitting(pool, t, classes, bearable)
 		if fits.empty() {
 			continue
 		}
@@ -84,13 +86,13 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 }
 
 // fitting are the classes of which a pod fits on a node of the type, none when it is out of stock.
-func fitting(p *pool, t int, classes []*class) set {
+func fitting(p *pool, t int, classes []*class, bearable []bool) set {
 	fits := newSet(len(classes))
 	if p.available[t] == 0 {
 		return fits
 	}
 	for i, c := range classes {
-		if c.requests.fits(p.room[t]) {
+		if bearable[i] && c.requests.fits(p.room[t]) {
 			fits.add(i)
 		}
 	}

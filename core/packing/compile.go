@@ -126,27 +126,32 @@ func (p *pool) narrowSlots(m masks, key string, wanted requirement.Requirement) 
 }
 
 func (s slot) satisfies(key string, wanted requirement.Requirement) bool {
-	value := ""
-	switch key {
-	case corev1.LabelTopologyZone:
-		value = s.zone
-	case wellknown.LabelZoneID:
-		value = s.zoneID
-	case wellknown.LabelCapacityType:
-		value = s.capacityType
-	case wellknown.LabelReservationID:
-		value = s.reservationID
-	case wellknown.LabelReservationType:
-		value = s.reservationType
-	case wellknown.LabelReservationInterruptible:
-		if s.reservationID != "" {
-			value = strconv.FormatBool(s.interruptible)
-		}
-	}
+	value := s.label(key)
 	if value == "" {
 		return toleratesAbsence(wanted)
 	}
 	return wanted.Has(value)
+}
+
+// label is the value that a label of nodes in the slot has; empty for one they do not have.
+func (s slot) label(key string) string {
+	switch key {
+	case corev1.LabelTopologyZone:
+		return s.zone
+	case wellknown.LabelZoneID:
+		return s.zoneID
+	case wellknown.LabelCapacityType:
+		return s.capacityType
+	case wellknown.LabelReservationID:
+		return s.reservationID
+	case wellknown.LabelReservationType:
+		return s.reservationType
+	case wellknown.LabelReservationInterruptible:
+		if s.reservationID != "" {
+			return strconv.FormatBool(s.interruptible)
+		}
+	}
+	return ""
 }
 
 func (p *pool) narrowTypes(m masks, key string, wanted requirement.Requirement) {

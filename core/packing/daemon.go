@@ -2,6 +2,7 @@ package packing
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whittle/core/cluster"
 	"whittle/core/requirement"
@@ -14,6 +15,8 @@ type daemon struct {
 	alternatives    []requirement.Set
 	tolerations     []corev1.Toleration
 	requests        resource.Amounts
+	// pod is one as it will be, to be judged by what its labels and ports are.
+	pod *corev1.Pod
 }
 
 // newDaemons reads the snapshot's DaemonSets. What LimitRanges add shows in the newest live pod, which is
@@ -32,7 +35,10 @@ func newDaemons(s *cluster.Snapshot) []daemon {
 	}
 	daemons := make([]daemon, 0, len(s.DaemonSets))
 	for _, set := range s.DaemonSets {
-		template := &corev1.Pod{Spec: *set.Spec.Template.Spec.DeepCopy()}
+		template := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: set.Name, Labels: set.Spec.Template.Labels},
+			Spec:       *set.Spec.Template.Spec.DeepCopy(),
+		}
 		resource.DefaultRequests(&template.Spec)
 		sized := template
 		if live := newest[set.Namespace+"/"+set.Name]; live != nil {
@@ -44,6 +50,7 @@ func newDaemons(s *cluster.Snapshot) []daemon {
 			alternatives: requiredAlternatives(template),
 			tolerations:  template.Spec.Tolerations,
 			requests:     resource.PodRequests(sized),
+			pod:          template,
 		})
 	}
 	return daemons
@@ -51,6 +58,15 @@ func newDaemons(s *cluster.Snapshot) []daemon {
 
 // awaited is what the DaemonSets that belong on the host but have no pod there yet will ask for.
 func (p *problem) awaited(h cluster.Host) resource.Amounts {
+	sum := resource.Amounts{}
+	for _, daemon := range p.awaitedDaemons(h) {
+		sum.Add(daemon.requests)
+	}
+	return sum
+}
+
+// awaitedDaemons are the DaemonSets that belong on the host but have no pod there yet.
+func (p *problem) awaitedDaemons(h cluster.Host) []*daemon {
 	present := map[string]bool{}
 	for _, pod := range h.Pods {
 		if owner := cluster.ControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" {
@@ -58,17 +74,17 @@ func (p *problem) awaited(h cluster.Host) resource.Amounts {
 		}
 	}
 	labels := requirement.FromLabels(h.Labels())
-	sum := resource.Amounts{}
+	var awaited []*daemon
 	for i := range p.daemons {
 		daemon := &p.daemons[i]
 		if present[daemon.namespace+"/"+daemon.name] || !toleratesAll(daemon.tolerations, h.Taints(), true) {
 			continue
 		}
 		if anyCompatible(labels, daemon.alternatives) {
-			sum.Add(daemon.requests)
+			awaited = append(awaited, daemon)
 		}
 	}
-	return sum
+	return awaited
 }
 
 // anyCompatible reports whether a node with these labels satisfies one of the sets. The labels are

@@ -107,7 +107,7 @@ func (s *search) aloneValues() []float64 {
 		least := math.Inf(1)
 		for _, column := range s.columns {
 			if column.admits.has(i) && column.anchored([]take{{class: i}}) {
-				least = min(least, column.price/float64(c.requests.count(column.room)))
+				least = min(least, column.price/float64(s.alone(column, c)))
 			}
 		}
 		if !math.IsInf(least, 1) {
@@ -115,6 +115,12 @@ func (s *search) aloneValues() []float64 {
 		}
 	}
 	return alone
+}
+
+// alone is how many pods of the class a node of the column takes that carries nothing else; at least one,
+// so that a class that the node's DaemonSets keep off still has a value.
+func (s *search) alone(column *column, c *class) int64 {
+	return max(1, min(c.requests.count(column.room), s.tolerate(s.pools[column.pool].crowd, c)))
 }
 
 // mixedValues value a pod's requests at the prices of the resources that the best mix of nodes implies.
@@ -230,7 +236,7 @@ func (s *search) fill(v *valuation, at int, supply []int64, left vector, steps i
 	if o := s.orderOf(v, at); s.openOn(c.pool) {
 		worth = s.fillOpen(&pat, o, v.values, supply)
 	} else {
-		k := &knapsack{search: s, order: o, values: v.values, supply: supply, room: slices.Clone(c.room), steps: steps}
+		k := &knapsack{search: s, order: o, values: v.values, supply: supply, room: slices.Clone(c.room), crowd: slices.Clone(s.pools[c.pool].crowd), steps: steps}
 		k.look(0, 0)
 		pat.takes, worth = k.best, k.worth
 	}
@@ -253,9 +259,10 @@ func (s *search) openOn(pool int) bool {
 // fillOpen fills a node greedily with pods that agree on the labels the pool leaves open.
 func (s *search) fillOpen(pat *pattern, o *order, values []float64, supply []int64) (worth float64) {
 	room := slices.Clone(pat.column.room)
+	crowd := slices.Clone(s.pools[pat.column.pool].crowd)
 	for _, i := range o.classes {
 		class := s.classes[i]
-		n := min(class.requests.count(room), supply[i])
+		n := min(class.requests.count(room), supply[i], s.bear(crowd, class))
 		if n <= 0 {
 			continue
 		}
@@ -265,6 +272,7 @@ func (s *search) fillOpen(pat *pattern, o *order, values []float64, supply []int
 		}
 		pat.open = open
 		class.requests.take(room, n)
+		crowd.add(class, n)
 		worth += float64(n) * values[i]
 		pat.takes = append(pat.takes, take{class: int(i), n: n})
 	}

@@ -14,6 +14,7 @@ import (
 type host struct {
 	cluster.Host
 	room   vector
+	crowd  crowd
 	labels requirement.Set
 	taints []corev1.Taint
 	// open is set for a NodeClaim that has not launched: its instance may become any of these.
@@ -153,6 +154,9 @@ func (p *problem) fillHosts() {
 				break
 			}
 			n := min(c.requests.count(h.room), int64(len(c.pods)))
+			if n > 0 {
+				n = min(n, p.bear(h.crowd, c))
+			}
 			if n > 0 && p.admits(h, c.rule()) {
 				p.put(h, c, c.pop(n))
 			}
@@ -162,6 +166,7 @@ func (p *problem) fillHosts() {
 
 func (p *problem) put(h *host, c *class, pods []*corev1.Pod) {
 	c.requests.take(h.room, int64(len(pods)))
+	h.crowd.add(c, int64(len(pods)))
 	for _, pod := range pods {
 		p.placements = append(p.placements, Placement{Pod: pod, Host: h.Name()})
 	}

@@ -52,6 +52,14 @@ func (s *search) newOrder(c *column, values []float64) *order {
 		each[i] = values[i] / max(cost, values[i])
 	}
 	slices.SortStableFunc(o.classes, func(a, b int32) int {
+		// Those that want company come when it may be there.
+		first, second := s.wantsCompany(s.classes[a]), s.wantsCompany(s.classes[b])
+		switch {
+		case first != second && first:
+			return 1
+		case first != second:
+			return -1
+		}
 		return cmp.Or(cmp.Compare(each[b], each[a]), cmp.Compare(values[b], values[a]))
 	})
 	o.ratio = make([]float64, len(o.classes)+1)
@@ -70,6 +78,7 @@ type knapsack struct {
 	values []float64
 	supply []int64
 	room   vector
+	crowd  crowd
 	steps  int
 
 	taken []take
@@ -87,6 +96,9 @@ func (k *knapsack) look(at int, worth float64) {
 		}
 		class = k.classes[i]
 		if n = min(class.requests.count(k.room), k.supply[i]); n > 0 {
+			n = min(n, k.bear(k.crowd, class))
+		}
+		if n > 0 {
 			break
 		}
 	}
@@ -116,10 +128,12 @@ func (k *knapsack) look(at int, worth float64) {
 			return
 		}
 		class.requests.take(k.room, x)
+		k.crowd.add(class, x)
 		k.taken = append(k.taken, take{class: int(i), n: x})
 		k.look(at+1, worth+float64(x)*k.values[i])
 		k.taken = k.taken[:len(k.taken)-1]
 		class.requests.take(k.room, -x)
+		k.crowd.add(class, -x)
 	}
 }
 

@@ -27,7 +27,7 @@ func (p *problem) plan() *Plan {
 	for _, n := range p.nodes {
 		plan.Launches = append(plan.Launches, p.launchOf(n, slack[n.column.pool]))
 	}
-	for _, c := range p.classes {
+	for _, c := range p.roots {
 		if len(c.pods) == 0 {
 			continue
 		}

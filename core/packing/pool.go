@@ -44,6 +44,8 @@ type pool struct {
 	exotic []bool
 
 	limits limits
+	// crowd is what a new node's DaemonSets are to the terms on nodes.
+	crowd crowd
 	// blocked says why the pool launches nothing at all; empty when it may.
 	blocked string
 }

@@ -1,9 +1,12 @@
 package packing
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
@@ -17,20 +20,23 @@ type Options struct {
 	Pods []*corev1.Pod
 	// Without names hosts that are to be thought away, as if they were gone already.
 	Without map[string]bool
+	// IgnorePreferences has preferred affinities and ScheduleAnyway spreads count for nothing.
+	IgnorePreferences bool
 }
 
 // Solve plans nodes for pods: what exists or is on its way is filled first, then the cheapest nodes
 // are chosen for the rest. The same snapshot gives the same plan, whatever the order of its lists.
 func Solve(s *cluster.Snapshot, options Options) *Plan {
 	p := newProblem(s, options)
-	p.fillHosts()
 	for {
+		p.spreadOut()
+		p.fillHosts()
 		p.fillPlanned()
 		p.launch()
+		p.gatherUp()
 		if !p.relax() {
 			break
 		}
-		p.fillHosts()
 	}
 	return p.plan()
 }
@@ -44,9 +50,22 @@ type problem struct {
 	pools   []*pool
 	daemons []daemon
 	hosts   []*host
+	// roots are the classes as the pods make them, classes those of the round under way: the same, but
+	// for those that are pinned to places.
+	roots   []*class
 	classes []*class
 	rules   map[string]*rule
 	nodes   []*node
+
+	// terms are the topology constraints of all pods; those on nodes and those over larger domains.
+	terms       *termSet
+	nodeTerms   []*term
+	domainTerms []*term
+	// selectable are the labels of pods that any term's selector looks at.
+	selectable []string
+	// moving are the pods under decision that still run somewhere.
+	moving            map[types.UID]bool
+	ignorePreferences bool
 
 	placements []Placement
 	unplaced   []Unplaced
@@ -55,7 +74,7 @@ type problem struct {
 // vector holds amounts of the problem's resources.
 type vector []int64
 
-// fits reports whether v fits into room, and count how many times.
+// count is how many times v fits into room.
 func (v vector) count(room vector) int64 {
 	times := int64(-1)
 	for i, amount := range v {
@@ -89,7 +108,10 @@ func (v vector) take(room vector, n int64) {
 }
 
 func newProblem(s *cluster.Snapshot, options Options) *problem {
-	p := &problem{snapshot: s, volumes: s.Volumes(), rules: map[string]*rule{}}
+	p := &problem{
+		snapshot: s, volumes: s.Volumes(), rules: map[string]*rule{}, terms: newTermSet(s),
+		moving: map[types.UID]bool{}, ignorePreferences: options.IgnorePreferences,
+	}
 	p.pools = newPools(s)
 	all := s.Hosts()
 	pods := options.Pods
@@ -99,7 +121,11 @@ func newProblem(s *cluster.Snapshot, options Options) *problem {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, comparePods)
 
+	for _, pod := range pods {
+		p.moving[pod.UID] = true
+	}
 	p.daemons = newDaemons(s)
+	p.selectable = selectableLabels(s, pods)
 	p.names = resourceNames(pods, p.daemons)
 	for _, pool := range p.pools {
 		pool.limits = newLimits(pool, all, options.Without)
@@ -133,6 +159,59 @@ func pendingPods(s *cluster.Snapshot, hosts []cluster.Host) []*corev1.Pod {
 		}
 	}
 	return pods
+}
+
+// selectableLabels are the labels of pods that any selector of a topology constraint looks at, of pods
+// under decision and of those that run: two pods that differ in none of them count the same.
+func selectableLabels(s *cluster.Snapshot, pods []*corev1.Pod) []string {
+	seen := map[string]bool{}
+	for _, list := range [][]*corev1.Pod{pods, s.Pods} {
+		for _, pod := range list {
+			if hasTerms(pod) {
+				noteSelected(seen, pod)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func noteSelected(seen map[string]bool, pod *corev1.Pod) {
+	note := func(selector *metav1.LabelSelector, more ...[]string) {
+		if selector != nil {
+			for key := range selector.MatchLabels {
+				seen[key] = true
+			}
+			for _, expression := range selector.MatchExpressions {
+				seen[expression.Key] = true
+			}
+		}
+		for _, key := range slices.Concat(more...) {
+			seen[key] = true
+		}
+	}
+	for i := range pod.Spec.TopologySpreadConstraints {
+		c := &pod.Spec.TopologySpreadConstraints[i]
+		note(c.LabelSelector, c.MatchLabelKeys)
+	}
+	if pod.Spec.Affinity == nil {
+		return
+	}
+	var terms []corev1.PodAffinityTerm
+	if a := pod.Spec.Affinity.PodAffinity; a != nil {
+		terms = append(terms, a.RequiredDuringSchedulingIgnoredDuringExecution...)
+		for _, weighted := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, weighted.PodAffinityTerm)
+		}
+	}
+	if a := pod.Spec.Affinity.PodAntiAffinity; a != nil {
+		terms = append(terms, a.RequiredDuringSchedulingIgnoredDuringExecution...)
+		for _, weighted := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, weighted.PodAffinityTerm)
+		}
+	}
+	for i := range terms {
+		note(terms[i].LabelSelector, terms[i].MatchLabelKeys, terms[i].MismatchLabelKeys)
+	}
 }
 
 // resourceNames are all resources asked for, the common ones first, so that the densest comparisons

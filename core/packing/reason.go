@@ -30,6 +30,9 @@ const (
 	RuleResources Rule = "resources"
 	// RuleCapacity means that EC2 has lately had no capacity for what would fit.
 	RuleCapacity Rule = "capacity"
+	// RuleTopology means that a topology spread, a pod affinity or anti-affinity, or a host port leaves no
+	// place.
+	RuleTopology Rule = "topology"
 	// RuleLimit means that the NodePool's limits leave no room for a node that fits.
 	RuleLimit Rule = "limit"
 )
@@ -66,7 +69,7 @@ func (p *problem) whyNot(c *class, index int) (Rule, string) {
 	if !r.perPool[index].admit {
 		return RuleRequirement, pool.whyNoOffering(r)
 	}
-	fits, inStock, smallest := 0, 0, math.MaxInt
+	fits, inStock, smallest := 0, 0, -1
 	for t := range pool.types {
 		if r.perPool[index].at(t) == 0 || !c.requests.fits(pool.room[t]) {
 			continue
@@ -74,7 +77,7 @@ func (p *problem) whyNot(c *class, index int) (Rule, string) {
 		fits++
 		if r.perPool[index].at(t)&pool.available[t] != 0 {
 			inStock++
-			if smallest == math.MaxInt || pool.smaller(t, smallest) {
+			if smallest < 0 || pool.smaller(t, smallest) {
 				smallest = t
 			}
 		}
@@ -84,9 +87,11 @@ func (p *problem) whyNot(c *class, index int) (Rule, string) {
 		return RuleResources, p.nearestMiss(c, index)
 	case inStock == 0:
 		return RuleCapacity, fmt.Sprintf("%d instance types fit, but EC2 has no capacity for any of their offerings now", fits)
-	default:
-		return RuleLimit, pool.whyLimited(smallest)
 	}
+	if message := p.whyNowhere(c, pool); message != "" {
+		return RuleTopology, message
+	}
+	return RuleLimit, pool.whyLimited(smallest)
 }
 
 // whyNoOffering names the requirement that leaves nothing of the pool.

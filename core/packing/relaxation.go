@@ -43,7 +43,7 @@ type relaxation struct {
 func (s *search) relax(alone []float64) (r *relaxation, ok bool) {
 	r = &relaxation{search: s, values: make([]float64, len(s.classes)), position: make([]int, len(s.classes))}
 	for i := range s.classes {
-		if alone[i] > 0 {
+		if alone[i] > 0 && !s.wantsCompany(s.classes[i]) {
 			r.position[i] = len(r.rows)
 			r.rows = append(r.rows, i)
 		}
@@ -101,7 +101,7 @@ func (r *relaxation) start() {
 			if !column.admits.has(i) || !column.anchored([]take{{class: i}}) {
 				continue
 			}
-			n := min(class.requests.count(column.room), int64(len(class.pods)))
+			n := min(r.alone(column, class), int64(len(class.pods)))
 			if each := column.price / float64(n); each < price {
 				best, count, price = j, n, each
 			}

@@ -17,6 +17,8 @@ type node struct {
 	slots uint64
 	// open are the labels that its pods have decided of those the pool leaves open.
 	open openLabels
+	// crowd is what its pods are to the terms on nodes.
+	crowd crowd
 }
 
 // launch plans nodes for the pods that are left, pool by pool in the order of weight: a pod goes to the
@@ -46,9 +48,61 @@ func (p *problem) launchFrom(tier []int) {
 		return
 	}
 	search := &search{problem: p, classes: classes, columns: p.columnsFor(tier, classes)}
+	search.together()
 	for _, b := range search.cheapest() {
 		p.realize(classes, b)
 	}
+}
+
+// together buys one node for all pods of a class that wants its own company on its node, and of which
+// none runs yet: where the first one goes, the others must follow.
+func (s *search) together() {
+	for i, c := range s.classes {
+		if len(c.pods) == 0 || !s.startsCompany(c) {
+			continue
+		}
+		best := purchase{}
+		for _, column := range s.columns {
+			n := min(c.requests.count(column.room), s.tolerate(s.pools[column.pool].crowd, c), int64(len(c.pods)))
+			if n == 0 || !column.admits.has(i) || !column.capacity.fits(s.pools[column.pool].limits.remaining) {
+				continue
+			}
+			if best.column == nil || n > best.takes[0].n {
+				best = purchase{times: 1, pattern: pattern{
+					column: column, takes: []take{{class: i, n: n}}, open: c.rule().perPool[column.pool].open,
+				}}
+			}
+		}
+		if best.column != nil {
+			s.realize(s.classes, best)
+		}
+	}
+}
+
+// startsCompany reports whether the class matches an affinity term on nodes of its own, and nothing that
+// runs or is planned does.
+func (p *problem) startsCompany(c *class) bool {
+	starts := false
+	for _, r := range c.roles {
+		if !r.owns || p.nodeTerms[r.term].kind != termAffinity {
+			continue
+		}
+		if !r.counts {
+			return false
+		}
+		for _, h := range p.hosts {
+			if h.crowd[r.term].matching > 0 {
+				return false
+			}
+		}
+		for _, n := range p.nodes {
+			if n.crowd[r.term].matching > 0 {
+				return false
+			}
+		}
+		starts = true
+	}
+	return starts
 }
 
 func (c *class) admittedByAny(tier []int) bool {
@@ -64,7 +118,9 @@ func (c *class) admittedByAny(tier []int) bool {
 func (p *problem) realize(classes []*class, b purchase) {
 	pool := p.pools[b.column.pool]
 	for range b.times {
-		n := &node{column: b.column, room: slices.Clone(b.column.room), slots: b.column.slots, open: b.open}
+		n := &node{
+			column: b.column, room: slices.Clone(b.column.room), slots: b.column.slots, open: b.open, crowd: slices.Clone(pool.crowd),
+		}
 		for _, t := range b.takes {
 			n.add(classes[t.class], classes[t.class].pop(t.n))
 		}
@@ -75,6 +131,7 @@ func (p *problem) realize(classes []*class, b purchase) {
 
 func (n *node) add(c *class, pods []*corev1.Pod) {
 	c.requests.take(n.room, int64(len(pods)))
+	n.crowd.add(c, int64(len(pods)))
 	n.pods = append(n.pods, pods...)
 	n.rules = append(n.rules, c.rule())
 }
@@ -87,6 +144,9 @@ func (p *problem) fillPlanned() {
 				break
 			}
 			count := min(c.requests.count(n.room), int64(len(c.pods)))
+			if count > 0 {
+				count = min(count, p.bear(n.crowd, c))
+			}
 			allowed := n.slots & c.rule().perPool[n.column.pool].at(n.column.typ)
 			if count <= 0 || allowed == 0 {
 				continue
