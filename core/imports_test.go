@@ -79,10 +79,10 @@ func layers() []layer {
 			// What several verbs do in the same way comes first.
 			name: "verb",
 			dirs: []string{
-				"core/launch", "core/wake", "core/provision", "core/interrupt", "core/lifecycle", "core/sweep", "core/refresh",
+				"core/notice", "core/launch", "core/wake", "core/provision", "core/interrupt", "core/lifecycle", "core/sweep", "core/refresh",
 				"core/report", "core/install",
 			},
-			ours: heartAnd("events", "core/launch"), outside: calculation,
+			ours: heartAnd("events", "core/notice", "core/launch"), outside: calculation,
 			unwanted: map[string]string{
 				"os/...": handedIn, "net/...": handedIn, "syscall": handedIn,
 				"log": "main hands a log/slog logger over", "math/rand/...": sameAgain, "crypto/rand": sameAgain,

@@ -17,6 +17,7 @@ const (
 	KeyDetail       = "detail"
 	KeyDecision     = "decision"
 	KeyKind         = "kind"
+	KeyObject       = "object"
 	KeyState        = "state"
 	KeyRounds       = "rounds"
 	KeyGrace        = "grace"

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"sort"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -218,6 +219,17 @@ func (h Host) InstanceID() InstanceID {
 		return InstanceIDOf(h.Node.Spec.ProviderID)
 	}
 	return ""
+}
+
+// LaunchedAt is when the host's instance was launched, or may have been.
+func (h Host) LaunchedAt() time.Time {
+	if h.Claim == nil {
+		return h.Node.CreationTimestamp.Time
+	}
+	if launched := meta.FindStatusCondition(h.Claim.Status.Conditions, karpenter.ConditionLaunched); launched != nil {
+		return launched.LastTransitionTime.Time
+	}
+	return h.Claim.CreationTimestamp.Time
 }
 
 // Offering that the host runs on, by its labels.

@@ -69,6 +69,9 @@ func (o Offering) String() string {
 	return fmt.Sprintf("%s in %s (%s)", o.InstanceType, o.Zone, o.CapacityType)
 }
 
+// OutageTTL is how long an offering without capacity is left alone (upstream pkg/cache/cache.go).
+const OutageTTL = 3 * time.Minute
+
 // Outage is an offering that EC2 had no capacity for, until the given time. An empty InstanceType or
 // Zone stands for all of them.
 type Outage struct {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -134,4 +135,45 @@ func (s *Snapshot) BudgetsOf(pod *corev1.Pod) []*policyv1.PodDisruptionBudget {
 		}
 	}
 	return budgets
+}
+
+// BlockedForGood reports whether a PodDisruptionBudget of the pod never allows a disruption, however many
+// pods are healthy: maxUnavailable 0, or minAvailable 100 %.
+func (s *Snapshot) BlockedForGood(pod *corev1.Pod) bool {
+	for _, budget := range s.BudgetsOf(pod) {
+		if most := budget.Spec.MaxUnavailable; most != nil && (most.String() == "0" || most.String() == "0%") {
+			return true
+		}
+		if least := budget.Spec.MinAvailable; least != nil && least.String() == "100%" {
+			return true
+		}
+	}
+	return false
+}
+
+// EvictionBlocked says which PodDisruptionBudget forbids evicting the pod now; it is empty when none does.
+func (s *Snapshot) EvictionBlocked(pod *corev1.Pod) string {
+	budgets := s.BudgetsOf(pod)
+	if len(budgets) > 1 {
+		return fmt.Sprintf("%d PodDisruptionBudgets cover it, and the API server evicts no such pod", len(budgets))
+	}
+	for _, budget := range budgets {
+		unhealthy := budget.Spec.UnhealthyPodEvictionPolicy
+		if unhealthy != nil && *unhealthy == policyv1.AlwaysAllow && !podReady(pod) {
+			continue
+		}
+		if budget.Status.DisruptionsAllowed == 0 {
+			return fmt.Sprintf("PodDisruptionBudget %s allows no disruption now", budget.Name)
+		}
+	}
+	return ""
+}
+
+func podReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
 }

@@ -137,8 +137,14 @@ func keeps(s *cluster.Snapshot, host cluster.Host) string {
 		return "node has the annotation " + wellknown.AnnotationDoNotDisrupt
 	}
 	for _, pod := range host.Pods {
-		if !cluster.Terminal(pod) && cluster.DoNotDisrupt(pod, s.Now) {
+		switch {
+		case cluster.Terminal(pod) || pod.DeletionTimestamp != nil:
+		case cluster.DoNotDisrupt(pod, s.Now):
 			return fmt.Sprintf("pod %s has the annotation %s", cluster.PodKey(pod), wellknown.AnnotationDoNotDisrupt)
+		case cluster.Evictable(pod):
+			if blocked := s.EvictionBlocked(pod); blocked != "" {
+				return fmt.Sprintf("pod %s: %s", cluster.PodKey(pod), blocked)
+			}
 		}
 	}
 	for _, pod := range planned(s, host) {
@@ -147,15 +153,26 @@ func keeps(s *cluster.Snapshot, host cluster.Host) string {
 	return ""
 }
 
-// planned are pods that wait for a node and were promised this host.
+// promiseKept is how long an empty node waits for the pods it was bought for. Those that have not come by
+// then will not: they do not fit after all, or found another place.
+const promiseKept = 5 * time.Minute
+
+// planned are pods that were promised this host and may still come: they wait for a node, or for theirs to
+// be drained.
 func planned(s *cluster.Snapshot, host cluster.Host) []string {
 	promised := host.PlannedPods()
-	if len(promised) == 0 {
+	if len(promised) == 0 || s.Now.Sub(quietSince(host)) > promiseKept {
 		return nil
+	}
+	leaving := map[string]bool{}
+	for _, other := range s.Hosts() {
+		if other.Node != nil && other.Leaving() {
+			leaving[other.Node.Name] = true
+		}
 	}
 	var waiting []string
 	for _, pod := range s.Pods {
-		if cluster.Provisionable(pod) && slices.Contains(promised, cluster.PodKey(pod)) {
+		if (cluster.Provisionable(pod) || leaving[pod.Spec.NodeName]) && slices.Contains(promised, cluster.PodKey(pod)) {
 			waiting = append(waiting, cluster.PodKey(pod))
 		}
 	}

@@ -168,6 +168,7 @@ func TestDecide(t *testing.T) {
 			name: "a pod is about to run on it", pool: plain,
 			change: func(s *cluster.Snapshot) {
 				s.NodeClaims[0].Annotations = map[string]string{wellknown.AnnotationPlannedPods: "default/web"}
+				s.NodeClaims[0].Status.LastPodEventTime = metav1.NewTime(noon.Add(-time.Minute))
 				s.Pods = append(s.Pods, podOn("", "web", func(p *corev1.Pod) {
 					p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Reason: corev1.PodReasonUnschedulable}}
 				}))

@@ -15,6 +15,7 @@ import (
 	"whittle/core/api/karpenter"
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
+	"whittle/core/notice"
 	"whittle/events"
 )
 
@@ -40,14 +41,6 @@ type Sender interface {
 	Send(ctx context.Context, queue string, message events.Outgoing) error
 }
 
-// Recorder writes Kubernetes Events.
-type Recorder interface {
-	Record(ctx context.Context, event cluster.Event) error
-}
-
-// outageTTL is how long a reclaimed Spot offering is left alone (upstream pkg/cache/cache.go).
-const outageTTL = 3 * time.Minute
-
 // spotNotice is how long a Spot instance lives after its warning (EC2 User Guide, Spot interruption
 // notices).
 const spotNotice = 2 * time.Minute
@@ -59,7 +52,7 @@ type Handler struct {
 	Writer  Writer
 	Ledger  Ledger
 	Queue   Sender
-	Events  Recorder
+	Events  notice.Board
 	Log     *slog.Logger
 }
 
@@ -81,16 +74,17 @@ func (h *Handler) Handle(ctx context.Context, message events.Message) error {
 			hosts[host.InstanceID()] = host
 		}
 	}
+	var failures []error
 	for _, id := range message.InstanceIDs {
 		host, ours := hosts[cluster.InstanceID(id)]
 		if !ours {
 			continue
 		}
 		if err := h.react(ctx, s, host, message, reason); err != nil {
-			return fmt.Errorf("react to %s of instance %s: %w", message.Kind, id, err)
+			failures = append(failures, fmt.Errorf("react to %s of instance %s: %w", message.Kind, id, err))
 		}
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // reasonOf is the reason of the Event that tells of a message that ends nodes, as upstream names it
@@ -105,10 +99,7 @@ func reasonOf(message events.Message) string {
 	case events.ReservationInterruption:
 		return "CapacityReservationInstanceInterrupted"
 	case events.StateChange:
-		if ends(message.State) {
-			return "InstanceTerminating"
-		}
-		return ""
+		return reasonOfState(cluster.InstanceState(message.State))
 	case events.Unknown, events.RebalanceRecommendation, events.CapacityBlockEnding:
 		return ""
 	default:
@@ -116,49 +107,25 @@ func reasonOf(message events.Message) string {
 	}
 }
 
-// ends reports whether an instance in this state has stopped serving.
-func ends(state string) bool {
-	switch cluster.InstanceState(state) {
-	case cluster.InstanceStopping, cluster.InstanceStopped, cluster.InstanceShuttingDown, cluster.InstanceTerminated:
-		return true
+// reasonOfState is empty for a state in which an instance still serves.
+func reasonOfState(state cluster.InstanceState) string {
+	switch state {
+	case cluster.InstanceStopping, cluster.InstanceStopped:
+		return "InstanceStopping"
+	case cluster.InstanceShuttingDown, cluster.InstanceTerminated:
+		return "InstanceTerminating"
+	case cluster.InstancePending, cluster.InstanceRunning:
+		return ""
 	default:
-		return false
+		return ""
 	}
 }
 
 func (h *Handler) react(ctx context.Context, s *cluster.Snapshot, host cluster.Host, message events.Message, reason string) error {
 	if message.Kind == events.SpotInterruption {
-		outage := cluster.Outage{Offering: host.Offering(), Until: s.Now.Add(outageTTL), Reason: reason}
+		outage := cluster.Outage{Offering: host.Offering(), Until: s.Now.Add(cluster.OutageTTL), Reason: reason}
 		if err := h.Ledger.RecordOutage(ctx, outage); err != nil {
 			return fmt.Errorf("record outage of %s: %w", outage.Offering, err)
-		}
-	}
-	if host.Claim.DeletionTimestamp != nil {
-		// It is going already: of our own will, or by an earlier message. Its drain may be nearer its end.
-		return h.step(ctx, host)
-	}
-	if err := h.end(ctx, s, host, message, reason); err != nil {
-		return err
-	}
-	return errors.Join(h.wake(ctx, s.Now, host), h.step(ctx, host))
-}
-
-// end closes the node to new pods before it deletes the claim, so that whoever plans next does not
-// count on it.
-func (h *Handler) end(ctx context.Context, s *cluster.Snapshot, host cluster.Host, message events.Message, reason string) error {
-	h.Log.Info("interruption", slog.String(events.KeyKind, message.Kind.String()),
-		slog.String(events.KeyNodeClaim, host.Claim.Name), slog.String(events.KeyInstance, string(host.InstanceID())))
-	if err := h.Events.Record(ctx, cluster.Event{
-		Object: cluster.NodeClaimRef(host.Claim), Type: corev1.EventTypeWarning, Reason: reason,
-		Message: fmt.Sprintf("EC2 announced %s of instance %s", message.Kind, host.InstanceID()),
-	}); err != nil {
-		return fmt.Errorf("record event: %w", err)
-	}
-	if host.Node != nil && !cluster.HasTaint(host.Node.Spec.Taints, wellknown.DisruptedTaint()) {
-		node := host.Node.DeepCopy()
-		node.Spec.Taints = append(node.Spec.Taints, wellknown.DisruptedTaint())
-		if _, err := h.Writer.UpdateNode(ctx, node); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("taint node %s: %w", node.Name, err)
 		}
 	}
 	if message.Kind == events.SpotInterruption {
@@ -166,9 +133,36 @@ func (h *Handler) end(ctx context.Context, s *cluster.Snapshot, host cluster.Hos
 			return err
 		}
 	}
+	if host.Claim.DeletionTimestamp == nil {
+		if err := h.end(ctx, host, message, reason); err != nil {
+			return err
+		}
+	} else if message.Kind == events.StateChange {
+		// Our own terminations come back as state changes: nothing is to be replaced.
+		return h.step(ctx, host)
+	}
+	return errors.Join(h.wake(ctx, s.Now, host), h.step(ctx, host))
+}
+
+// end closes the node to new pods before it deletes the claim, so that whoever plans next does not
+// count on it.
+func (h *Handler) end(ctx context.Context, host cluster.Host, message events.Message, reason string) error {
+	h.Log.Info("interruption", slog.String(events.KeyKind, message.Kind.String()),
+		slog.String(events.KeyNodeClaim, host.Claim.Name), slog.String(events.KeyInstance, string(host.InstanceID())))
+	if host.Node != nil && !cluster.HasTaint(host.Node.Spec.Taints, wellknown.DisruptedTaint()) {
+		node := host.Node.DeepCopy()
+		node.Spec.Taints = append(node.Spec.Taints, wellknown.DisruptedTaint())
+		if _, err := h.Writer.UpdateNode(ctx, node); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("taint node %s: %w", node.Name, err)
+		}
+	}
 	if err := h.Writer.DeleteNodeClaim(ctx, host.Claim.Name); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete NodeClaim %s: %w", host.Claim.Name, err)
 	}
+	h.Events.Post(ctx, cluster.Event{
+		Object: cluster.NodeClaimRef(host.Claim), Type: corev1.EventTypeWarning, Reason: reason,
+		Message: fmt.Sprintf("EC2 announced %s of instance %s", message.Kind, host.InstanceID()),
+	})
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whittle/core/api/karpenter"
@@ -26,7 +25,11 @@ func (h *Handler) terminate(ctx context.Context, s *cluster.Snapshot, host clust
 		return done, err
 	}
 	host.Claim = claim
-	if host.Node != nil {
+	instances, err := h.Instances.Instances(ctx)
+	if err != nil {
+		return done, fmt.Errorf("list instances: %w", err)
+	}
+	if host.Node != nil && !(gone(instances, s.Now, host) && !host.Ready()) {
 		if host.Node, err = h.closeNode(ctx, host.Node); err != nil {
 			return done, err
 		}
@@ -38,9 +41,8 @@ func (h *Handler) terminate(ctx context.Context, s *cluster.Snapshot, host clust
 			return done, err
 		}
 	}
-	gone, err := h.endInstance(ctx, s.Now, host)
-	if err != nil || !gone {
-		return pollTermination, err
+	if !gone(instances, s.Now, host) {
+		return pollTermination, h.endInstance(ctx, instances, host)
 	}
 	return done, h.forget(ctx, host)
 }
@@ -164,10 +166,11 @@ func (h *Handler) evict(ctx context.Context, host cluster.Host, pod *corev1.Pod)
 		return nil
 	case apierrors.IsTooManyRequests(err), apierrors.IsInternalError(err):
 		// A budget forbids it now, or several cover the pod, which the API server never evicts.
-		return h.Events.Record(ctx, cluster.Event{
+		h.Events.Post(ctx, cluster.Event{
 			Object: cluster.NodeRef(host.Node), Type: corev1.EventTypeWarning, Reason: "FailedDraining",
 			Message: fmt.Sprintf("pod %s cannot be evicted now: %s", cluster.PodKey(pod), err),
 		})
+		return nil
 	default:
 		return fmt.Errorf("evict pod %s: %w", cluster.PodKey(pod), err)
 	}
@@ -185,32 +188,44 @@ func (h *Handler) deletePod(ctx context.Context, pod *corev1.Pod, grace time.Dur
 // that was just launched may not be listed yet.
 const absenceProof = time.Minute
 
-// endInstance terminates the claim's instance and reports whether it is gone. One that the claim does
-// not know of, because a crash kept it from being written down, is found by its tags.
-func (h *Handler) endInstance(ctx context.Context, now time.Time, host cluster.Host) (bool, error) {
-	instances, err := h.Instances.Instances(ctx)
-	if err != nil {
-		return false, fmt.Errorf("list instances: %w", err)
-	}
+// gone reports whether the claim's instance no longer exists: it is listed as terminated, or has been
+// missing from the lists for long enough.
+func gone(instances []cluster.Instance, now time.Time, host cluster.Host) bool {
+	listed := false
 	for _, instance := range instances {
-		if !belongs(instance, host) || instance.State == cluster.InstanceTerminated {
+		if !belongs(instance, host) {
 			continue
 		}
-		if instance.State != cluster.InstanceShuttingDown {
-			if err := h.terminateInstance(ctx, instance.ID, host.Claim.Name); err != nil {
-				return false, err
-			}
+		if instance.State != cluster.InstanceTerminated {
+			return false
 		}
-		return false, nil
+		listed = true
 	}
-	listed := slices.ContainsFunc(instances, func(i cluster.Instance) bool { return belongs(i, host) })
-	if listed || now.Sub(launchedAt(host.Claim)) > absenceProof {
-		return true, nil
+	neverLaunched := host.InstanceID() == "" && host.Claim.Annotations[wellknown.AnnotationLaunch] == ""
+	return listed || neverLaunched || now.Sub(host.LaunchedAt()) > absenceProof
+}
+
+// endInstance terminates the claim's instance, unless it is shutting down already. One that is not listed
+// yet is terminated by its id; one that the claim does not know of, because a crash kept it from being
+// written down, is found by its tags.
+func (h *Handler) endInstance(ctx context.Context, instances []cluster.Instance, host cluster.Host) error {
+	listed := false
+	for _, instance := range instances {
+		if !belongs(instance, host) {
+			continue
+		}
+		listed = true
+		if instance.State == cluster.InstanceShuttingDown || instance.State == cluster.InstanceTerminated {
+			continue
+		}
+		if err := h.terminateInstance(ctx, instance.ID, host.Claim.Name); err != nil {
+			return err
+		}
 	}
-	if id := host.InstanceID(); id != "" {
-		return false, h.terminateInstance(ctx, id, host.Claim.Name)
+	if id := host.InstanceID(); id != "" && !listed {
+		return h.terminateInstance(ctx, id, host.Claim.Name)
 	}
-	return host.Claim.Annotations[wellknown.AnnotationLaunch] == "", nil
+	return nil
 }
 
 func (h *Handler) terminateInstance(ctx context.Context, id cluster.InstanceID, claim string) error {
@@ -224,14 +239,6 @@ func (h *Handler) terminateInstance(ctx context.Context, id cluster.InstanceID, 
 // belongs reports whether the instance is the claim's.
 func belongs(instance cluster.Instance, host cluster.Host) bool {
 	return instance.ID == host.InstanceID() || instance.Tags[wellknown.TagNodeClaim] == host.Claim.Name
-}
-
-// launchedAt is when the claim's instance was launched, or may have been.
-func launchedAt(claim *karpenter.NodeClaim) time.Time {
-	if launched := meta.FindStatusCondition(claim.Status.Conditions, karpenter.ConditionLaunched); launched != nil {
-		return launched.LastTransitionTime.Time
-	}
-	return claim.CreationTimestamp.Time
 }
 
 // forget removes what is left of the claim in the cluster: its node, then itself.

@@ -20,6 +20,7 @@ import (
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
 	"whittle/core/launch"
+	"whittle/core/notice"
 	"whittle/events"
 )
 
@@ -71,11 +72,6 @@ type Sender interface {
 	Send(ctx context.Context, queue string, message events.Outgoing) error
 }
 
-// Recorder writes Kubernetes Events.
-type Recorder interface {
-	Record(ctx context.Context, event cluster.Event) error
-}
-
 // Time limits and rhythms of a claim's life (upstream pkg/controllers/nodeclaim/lifecycle).
 const (
 	launchTimeout       = 5 * time.Minute
@@ -103,7 +99,7 @@ type Handler struct {
 	Launcher  Launcher
 	Ledger    Ledger
 	Queue     Sender
-	Events    Recorder
+	Events    notice.Board
 	Log       *slog.Logger
 }
 
@@ -156,13 +152,26 @@ func (h *Handler) again(ctx context.Context, step events.Step, claim string, del
 	step.NodeClaim = claim
 	next, ok := step.Next()
 	if !ok {
-		h.Log.Warn("claim went round too often, leaving it to the sweep", slog.String(events.KeyNodeClaim, claim), slog.Int(events.KeyRounds, step.Round))
+		h.Log.Info("claim left to the sweep", slog.String(events.KeyNodeClaim, claim), slog.Int(events.KeyRounds, step.Round))
 		return nil
 	}
-	if err := h.Queue.Send(ctx, events.QueueLifecycle, next.Outgoing(delay)); err != nil {
+	if err := h.Queue.Send(ctx, events.QueueLifecycle, next.Outgoing(slower(delay, step.Round))); err != nil {
 		return fmt.Errorf("repeat step of NodeClaim %s: %w", claim, err)
 	}
 	return nil
+}
+
+// slower stretches the delay of a claim that has gone round for a while: what has not happened in the first
+// rounds is not likely to happen in the next second.
+func slower(delay time.Duration, round int) time.Duration {
+	switch {
+	case round < 20:
+		return delay
+	case round < 60:
+		return max(delay, 5*time.Second)
+	default:
+		return max(delay, 10*time.Second)
+	}
 }
 
 // find is the host that the step is about.
@@ -215,6 +224,15 @@ func (h *Handler) launch(ctx context.Context, s *cluster.Snapshot, claim *karpen
 	if s.Now.Sub(claim.CreationTimestamp.Time) > launchTimeout {
 		return h.giveUp(ctx, claim, "launch_timeout", "not launched within "+launchTimeout.String())
 	}
+	if !slices.Contains(claim.Finalizers, wellknown.FinalizerTermination) {
+		// Made by hand: without the finalizer it could be gone before its node is drained.
+		claim = claim.DeepCopy()
+		claim.Finalizers = append(claim.Finalizers, wellknown.FinalizerTermination)
+		if _, err := h.Claims.UpdateNodeClaim(ctx, claim); err != nil {
+			return done, fmt.Errorf("put finalizer on NodeClaim %s: %w", claim.Name, err)
+		}
+		return pollDrain, nil
+	}
 	var err error
 	if s.Outages, err = h.Ledger.Outages(ctx); err != nil {
 		return done, fmt.Errorf("read outages: %w", err)
@@ -256,14 +274,12 @@ func (h *Handler) wakeProvision(ctx context.Context, now time.Time, object strin
 // giveUp ends a claim that did not come up in time; its pods are planned again.
 func (h *Handler) giveUp(ctx context.Context, claim *karpenter.NodeClaim, reason, message string) (time.Duration, error) {
 	h.Log.Warn("giving up on NodeClaim", slog.String(events.KeyNodeClaim, claim.Name), slog.String(events.KeyReason, reason), slog.String(events.KeyDetail, message))
-	if err := h.Events.Record(ctx, cluster.Event{
-		Object: cluster.NodeClaimRef(claim), Type: corev1.EventTypeWarning, Reason: "FailedToStart", Message: message,
-	}); err != nil {
-		return done, fmt.Errorf("record event on NodeClaim %s: %w", claim.Name, err)
-	}
 	if err := h.Claims.DeleteNodeClaim(ctx, claim.Name); err != nil {
 		return done, fmt.Errorf("delete NodeClaim %s (%s): %w", claim.Name, reason, err)
 	}
+	h.Events.Post(ctx, cluster.Event{
+		Object: cluster.NodeClaimRef(claim), Type: corev1.EventTypeWarning, Reason: "FailedToStart", Message: message,
+	})
 	return pollDrain, nil
 }
 

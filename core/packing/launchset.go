@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whittle/core/api/karpenter"
 	"whittle/core/api/wellknown"
@@ -23,9 +24,12 @@ const maxCandidates = 60
 // plan writes down what was decided.
 func (p *problem) plan() *Plan {
 	plan := &Plan{Placements: p.placements, Unplaced: p.unplaced}
+	promised := p.promisedPods()
 	slack := p.limitSlack()
 	for _, n := range p.nodes {
-		plan.Launches = append(plan.Launches, p.launchOf(n, slack[n.column.pool]))
+		l := p.launchOf(n, slack[n.column.pool])
+		l.Earlier = earlier(promised, l.Pods)
+		plan.Launches = append(plan.Launches, l)
 	}
 	for _, c := range p.roots {
 		if len(c.pods) == 0 {
@@ -38,6 +42,27 @@ func (p *problem) plan() *Plan {
 	}
 	plan.sort()
 	return plan
+}
+
+// promisedPods are the NodeClaims that were planned for each pod, whatever became of them.
+func (p *problem) promisedPods() map[string][]types.UID {
+	promised := map[string][]types.UID{}
+	for _, claim := range p.snapshot.NodeClaims {
+		for _, key := range (cluster.Host{Claim: claim}).PlannedPods() {
+			promised[key] = append(promised[key], claim.UID)
+		}
+	}
+	return promised
+}
+
+// earlier are the UIDs of claims promised to any of the pods, sorted.
+func earlier(promised map[string][]types.UID, pods []*corev1.Pod) []types.UID {
+	var uids []types.UID
+	for _, pod := range pods {
+		uids = append(uids, promised[cluster.PodKey(pod)]...)
+	}
+	slices.Sort(uids)
+	return slices.Compact(uids)
 }
 
 // limitSlack is how much each planned node of a pool may exceed its chosen type in what the limits

@@ -16,8 +16,9 @@ import (
 	"whittle/core/requirement"
 )
 
-// NodeClaim is the object that asks for the launch. Its name follows from the NodePool and the pods, so
-// that two passes that plan the same node at once create it once.
+// NodeClaim is the object that asks for the launch. Its name follows from the NodePool, the pods and the
+// NodeClaims that were made for any of them before, so that two passes that plan the same node at once
+// create it once, and a pass that plans for them anew does not mistake an earlier attempt for its own.
 func (l *Launch) NodeClaim() *karpenter.NodeClaim {
 	template := l.NodePool.Spec.Template
 	ref := template.Spec.NodeClassRef
@@ -69,6 +70,9 @@ func (l *Launch) name() string {
 	hash := fnv.New64a()
 	for _, pod := range l.Pods {
 		fmt.Fprintf(hash, "%s/%s/%s;", pod.Namespace, pod.Name, pod.UID)
+	}
+	for _, uid := range l.Earlier {
+		fmt.Fprintf(hash, "%s;", uid)
 	}
 	return fmt.Sprintf("%s-%010x", l.NodePool.Name, hash.Sum64()&(1<<40-1))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whittle/core/api/aws"
 	"whittle/core/api/karpenter"
@@ -41,6 +42,8 @@ type Launch struct {
 	Candidates []Candidate
 	// Requirements that the node's labels will satisfy: the NodePool's and those of all its pods.
 	Requirements requirement.Set
+	// Earlier are the UIDs of NodeClaims that exist and were planned for any of the pods.
+	Earlier []types.UID
 	// Requests of the pods, DaemonSets included.
 	Requests resource.Amounts
 	Pods     []*corev1.Pod

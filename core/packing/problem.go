@@ -153,7 +153,7 @@ func pendingPods(s *cluster.Snapshot, hosts []cluster.Host) []*corev1.Pod {
 			continue
 		}
 		for _, pod := range h.Pods {
-			if cluster.Moves(pod) && !cluster.DoNotDisrupt(pod, s.Now) {
+			if cluster.Moves(pod) && !cluster.DoNotDisrupt(pod, s.Now) && !s.BlockedForGood(pod) {
 				pods = append(pods, pod)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"whittle/core/api/karpenter"
 	"whittle/core/cluster"
 	"whittle/core/launch"
+	"whittle/core/notice"
 	"whittle/core/packing"
 	"whittle/events"
 )
@@ -45,11 +46,6 @@ type Sender interface {
 	Send(ctx context.Context, queue string, message events.Outgoing) error
 }
 
-// Recorder writes Kubernetes Events.
-type Recorder interface {
-	Record(ctx context.Context, event cluster.Event) error
-}
-
 // Clock is the time, and the wait for pods that are still being made.
 type Clock interface {
 	Now() time.Time
@@ -66,13 +62,13 @@ type Handler struct {
 	Launcher Launcher
 	Ledger   Ledger
 	Queue    Sender
-	Events   Recorder
+	Events   notice.Board
 	Clock    Clock
 	Log      *slog.Logger
 }
 
 // leaseTTL is longer than a pass may last, so that a lease outlives its pass only after a crash.
-const leaseTTL = 2 * time.Minute
+const leaseTTL = time.Minute
 
 // ErrBusy means that another pass for the cluster is under way. The message is to come back later: that
 // pass may have read the cluster before what this message tells of.
@@ -136,7 +132,7 @@ func (h *Handler) act(ctx context.Context, s *cluster.Snapshot, plan *packing.Pl
 	for i := range plan.Launches {
 		claims[i] = plan.Launches[i].NodeClaim()
 	}
-	groups := launch.Group(claims)
+	groups := launch.Group(claims, s.Now)
 	for i := range groups {
 		created, err := h.create(ctx, groups[i])
 		if err != nil {
@@ -152,7 +148,8 @@ func (h *Handler) act(ctx context.Context, s *cluster.Snapshot, plan *packing.Pl
 			return err
 		}
 	}
-	return h.report(ctx, plan, claims)
+	h.report(ctx, plan, claims)
+	return nil
 }
 
 // create writes the claims, and returns those that were not there before.

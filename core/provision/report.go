@@ -2,10 +2,11 @@ package provision
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"whittle/core/api/karpenter"
 	"whittle/core/cluster"
@@ -33,27 +34,20 @@ func why(l *packing.Launch) string {
 }
 
 // report tells every pod what it may expect: the NodeClaim that is on its way for it, or why there is
-// none. One pod's Event that cannot be written does not keep the others' back.
-func (h *Handler) report(ctx context.Context, plan *packing.Plan, claims []*karpenter.NodeClaim) error {
-	var failures []error
-	record := func(event cluster.Event) {
-		if err := h.Events.Record(ctx, event); err != nil {
-			failures = append(failures, fmt.Errorf("record %s on %s %s: %w", event.Reason, event.Object.Kind, event.Object.Name, err))
-		}
-	}
+// none.
+func (h *Handler) report(ctx context.Context, plan *packing.Plan, claims []*karpenter.NodeClaim) {
 	for i := range plan.Launches {
 		for _, pod := range plan.Launches[i].Pods {
-			record(cluster.Event{
-				Object: cluster.PodRef(pod), Type: "Normal", Reason: "Nominated",
+			h.Events.Post(ctx, cluster.Event{
+				Object: cluster.PodRef(pod), Type: corev1.EventTypeNormal, Reason: "Nominated",
 				Message: "Pod should schedule on NodeClaim " + claims[i].Name + ": " + why(&plan.Launches[i]),
 			})
 		}
 	}
 	for _, unplaced := range plan.Unplaced {
-		record(cluster.Event{
-			Object: cluster.PodRef(unplaced.Pod), Type: "Warning", Reason: "FailedScheduling",
+		h.Events.Post(ctx, cluster.Event{
+			Object: cluster.PodRef(unplaced.Pod), Type: corev1.EventTypeWarning, Reason: "FailedScheduling",
 			Message: unplaced.Message(),
 		})
 	}
-	return errors.Join(failures...)
 }

@@ -17,6 +17,9 @@ type Crash struct {
 }
 
 // String says at which effect the crash was.
+// Unrecoverable marks a panic that ends the process, whatever the function does about panics.
+func (Crash) Unrecoverable() {}
+
 func (c Crash) String() string {
 	when := "before"
 	if c.Effect.After {

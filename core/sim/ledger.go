@@ -55,6 +55,15 @@ func (l *Ledger) RecordOutage(_ context.Context, outage cluster.Outage) error {
 	})
 }
 
+// RecordedLaunch is the request of that id, if one was recorded.
+func (l *Ledger) RecordedLaunch(_ context.Context, id string) (recorded cluster.LaunchRequest, found bool, err error) {
+	recorded, found = l.launches[id]
+	if !found {
+		return cluster.LaunchRequest{}, false, nil
+	}
+	return cloneRequest(recorded), true, nil
+}
+
 // RecordLaunch stores a request unless one with its ID is there, and returns the stored one.
 func (l *Ledger) RecordLaunch(_ context.Context, request cluster.LaunchRequest) (recorded cluster.LaunchRequest, existed bool, err error) {
 	err = l.world.effect("ledger.RecordLaunch", request.ID, func() error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,7 +25,42 @@ const (
 // collect squares EC2 with the cluster: instances that no claim knows are terminated, claims whose
 // instance is gone are deleted, and claims whose node was deleted by hand follow it.
 func (h *Handler) collect(ctx context.Context, s *cluster.Snapshot) error {
-	return errors.Join(h.collectInstances(ctx, s), h.collectClaims(ctx, s))
+	return errors.Join(h.collectInstances(ctx, s), h.collectClaims(ctx, s), h.collectNodes(ctx, s))
+}
+
+// collectNodes removes nodes of ours that have outlived both their claim and their instance.
+func (h *Handler) collectNodes(ctx context.Context, s *cluster.Snapshot) error {
+	live := liveInstances(s)
+	var failures []error
+	for _, host := range s.Hosts() {
+		if host.Claim != nil || !host.Managed() || host.Ready() || live[host.InstanceID()] ||
+			!slices.Contains(host.Node.Finalizers, wellknown.FinalizerTermination) || s.Now.Sub(host.Node.CreationTimestamp.Time) < orphanAge {
+			continue
+		}
+		node := host.Node.DeepCopy()
+		node.Finalizers = slices.DeleteFunc(node.Finalizers, func(f string) bool { return f == wellknown.FinalizerTermination })
+		if _, err := h.Writer.UpdateNode(ctx, node); err != nil && !apierrors.IsNotFound(err) {
+			failures = append(failures, fmt.Errorf("take finalizer off node %s, whose instance is gone: %w", node.Name, err))
+			continue
+		}
+		if err := h.Writer.DeleteNode(ctx, node.Name); err != nil && !apierrors.IsNotFound(err) {
+			failures = append(failures, fmt.Errorf("delete node %s, whose instance is gone: %w", node.Name, err))
+			continue
+		}
+		h.Log.Warn("garbage collected node", slog.String(events.KeyNode, node.Name), slog.String(events.KeyReason, "its claim and its instance are gone"))
+	}
+	return errors.Join(failures...)
+}
+
+// liveInstances are those that may still run pods.
+func liveInstances(s *cluster.Snapshot) map[cluster.InstanceID]bool {
+	live := map[cluster.InstanceID]bool{}
+	for _, instance := range s.Instances {
+		if instance.State.Live() || instance.State == cluster.InstanceStopping {
+			live[instance.ID] = true
+		}
+	}
+	return live
 }
 
 func (h *Handler) collectInstances(ctx context.Context, s *cluster.Snapshot) error {
@@ -59,12 +95,7 @@ func (h *Handler) collectInstances(ctx context.Context, s *cluster.Snapshot) err
 }
 
 func (h *Handler) collectClaims(ctx context.Context, s *cluster.Snapshot) error {
-	live := map[cluster.InstanceID]bool{}
-	for _, instance := range s.Instances {
-		if instance.State.Live() || instance.State == cluster.InstanceStopping {
-			live[instance.ID] = true
-		}
-	}
+	live := liveInstances(s)
 	var failures []error
 	for _, host := range s.Hosts() {
 		if host.Claim == nil || !host.Managed() || host.Claim.DeletionTimestamp != nil {
@@ -89,7 +120,7 @@ func orphaned(host cluster.Host, instanceLives bool, now time.Time) string {
 	switch {
 	case host.Node != nil && host.Node.DeletionTimestamp != nil:
 		return "its node was deleted"
-	case host.Launched() && !instanceLives && !host.Ready() && now.Sub(host.Claim.CreationTimestamp.Time) > orphanAge:
+	case host.Launched() && !instanceLives && !host.Ready() && now.Sub(host.LaunchedAt()) > orphanAge:
 		return "its instance is gone"
 	default:
 		return ""

@@ -32,19 +32,20 @@ func (h *Handler) notePodChanges(ctx context.Context, s *cluster.Snapshot) error
 		if seen == before || before == "" && seen == fingerprint(cluster.Host{}) {
 			continue
 		}
+		// The time first: a crash before the hash is written only has it noted again.
 		claim := host.Claim.DeepCopy()
+		claim.Status.LastPodEventTime = metav1.NewTime(s.Now)
+		claim, err := h.Writer.UpdateNodeClaimStatus(ctx, claim)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("note pod change of NodeClaim %s: %w", host.Claim.Name, err))
+			continue
+		}
 		if claim.Annotations == nil {
 			claim.Annotations = map[string]string{}
 		}
 		claim.Annotations[wellknown.AnnotationPodsSeen] = seen
-		claim, err := h.Writer.UpdateNodeClaim(ctx, claim)
-		if err != nil {
+		if claim, err = h.Writer.UpdateNodeClaim(ctx, claim); err != nil {
 			failures = append(failures, fmt.Errorf("note pods of NodeClaim %s: %w", host.Claim.Name, err))
-			continue
-		}
-		claim.Status.LastPodEventTime = metav1.NewTime(s.Now)
-		if claim, err = h.Writer.UpdateNodeClaimStatus(ctx, claim); err != nil {
-			failures = append(failures, fmt.Errorf("note pod change of NodeClaim %s: %w", host.Claim.Name, err))
 			continue
 		}
 		s.NodeClaims[position[claim.Name]] = claim

@@ -16,6 +16,7 @@ import (
 	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
 	"whittle/core/disruption"
+	"whittle/core/notice"
 	"whittle/events"
 )
 
@@ -27,6 +28,7 @@ type Reader interface {
 // Writer closes nodes, and writes and ends NodeClaims.
 type Writer interface {
 	UpdateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
+	DeleteNode(ctx context.Context, name string) error
 	UpdateNodeClaim(ctx context.Context, claim *karpenter.NodeClaim) (*karpenter.NodeClaim, error)
 	UpdateNodeClaimStatus(ctx context.Context, claim *karpenter.NodeClaim) (*karpenter.NodeClaim, error)
 	DeleteNodeClaim(ctx context.Context, name string) error
@@ -43,11 +45,6 @@ type Sender interface {
 	Send(ctx context.Context, queue string, message events.Outgoing) error
 }
 
-// Recorder writes Kubernetes Events.
-type Recorder interface {
-	Record(ctx context.Context, event cluster.Event) error
-}
-
 // Handler sweeps one cluster.
 type Handler struct {
 	Cluster   string
@@ -55,7 +52,7 @@ type Handler struct {
 	Writer    Writer
 	Instances Instances
 	Queue     Sender
-	Events    Recorder
+	Events    notice.Board
 	Log       *slog.Logger
 }
 
@@ -108,14 +105,8 @@ func (h *Handler) remove(ctx context.Context, s *cluster.Snapshot, plan disrupti
 
 func (h *Handler) removeOne(ctx context.Context, removal disruption.Removal) error {
 	host := removal.Host
-	h.Log.Info("consolidating", slog.String(events.KeyNode, host.Name()), slog.String(events.KeyNodeClaim, host.Claim.Name),
+	h.Log.Info(decisionOf(removal.Reason), slog.String(events.KeyNode, host.Name()), slog.String(events.KeyNodeClaim, host.Claim.Name),
 		slog.String(events.KeyReason, removal.Reason), slog.String(events.KeyDecision, "delete"))
-	if err := h.Events.Record(ctx, cluster.Event{
-		Object: cluster.NodeClaimRef(host.Claim), Type: corev1.EventTypeNormal, Reason: "DisruptionTerminating",
-		Message: "Disrupting NodeClaim: " + removal.Reason,
-	}); err != nil {
-		return fmt.Errorf("record event: %w", err)
-	}
 	if host.Node != nil && !cluster.HasTaint(host.Node.Spec.Taints, wellknown.DisruptedTaint()) {
 		node := host.Node.DeepCopy()
 		node.Spec.Taints = append(node.Spec.Taints, wellknown.DisruptedTaint())
@@ -126,11 +117,33 @@ func (h *Handler) removeOne(ctx context.Context, removal disruption.Removal) err
 	if err := h.Writer.DeleteNodeClaim(ctx, host.Claim.Name); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete NodeClaim %s: %w", host.Claim.Name, err)
 	}
+	h.Events.Post(ctx, cluster.Event{
+		Object: cluster.NodeClaimRef(host.Claim), Type: corev1.EventTypeNormal, Reason: "DisruptionTerminating",
+		Message: "Disrupting NodeClaim: " + removal.Reason,
+	})
 	return h.step(ctx, host.Claim.Name)
+}
+
+// decisionOf is the log line's message: the word that people search for.
+func decisionOf(reason string) string {
+	if reason == disruption.ReasonExpired {
+		return "expiring"
+	}
+	return "consolidating"
 }
 
 func (h *Handler) step(ctx context.Context, claim string) error {
 	step := events.Step{Cluster: h.Cluster, NodeClaim: claim}
+	if err := h.Queue.Send(ctx, events.QueueLifecycle, step.Outgoing(0)); err != nil {
+		return fmt.Errorf("send NodeClaim %s to lifecycle: %w", claim, err)
+	}
+	return nil
+}
+
+// look has lifecycle look at the claim once. A claim on its way is walked by messages that follow each
+// other; the sweep's must not start a second chain of them each minute.
+func (h *Handler) look(ctx context.Context, claim string) error {
+	step := events.Step{Cluster: h.Cluster, NodeClaim: claim, Round: events.MaxRounds}
 	if err := h.Queue.Send(ctx, events.QueueLifecycle, step.Outgoing(0)); err != nil {
 		return fmt.Errorf("send NodeClaim %s to lifecycle: %w", claim, err)
 	}
@@ -155,7 +168,7 @@ func (h *Handler) passOn(ctx context.Context, s *cluster.Snapshot) error {
 			continue
 		}
 		if host.Claim.DeletionTimestamp != nil || !host.Initialized() {
-			failures = append(failures, h.step(ctx, host.Claim.Name))
+			failures = append(failures, h.look(ctx, host.Claim.Name))
 		}
 	}
 	for _, pod := range s.Pods {

@@ -17,6 +17,7 @@ import (
 	"whittle/core/interrupt"
 	"whittle/core/launch"
 	"whittle/core/lifecycle"
+	"whittle/core/notice"
 	"whittle/core/provision"
 	"whittle/core/sim"
 	"whittle/core/sweep"
@@ -74,7 +75,8 @@ func New(options Options) *Stack {
 // connect builds the handlers over the world's adapters.
 func (s *Stack) connect(cluster string, log *slog.Logger) {
 	kube, ec2, ledger, queue := s.World.Kube(), s.World.EC2(), s.World.Ledger(), s.World.Sender()
-	launcher := &launch.Launcher{Cluster: cluster, Fleet: ec2, Ledger: ledger, Claims: kube, Events: kube, Log: log}
+	board := notice.Board{Recorder: kube, Log: log}
+	launcher := &launch.Launcher{Cluster: cluster, Fleet: ec2, Ledger: ledger, Claims: kube, Events: board, Log: log}
 
 	s.Wake = httpapi.Handler((&wake.Handler{
 		Token: token, Cluster: cluster, Queue: queue, Clock: s.World.Now, Log: log,
@@ -82,23 +84,23 @@ func (s *Stack) connect(cluster string, log *slog.Logger) {
 
 	provisioner := &provision.Handler{
 		Cluster: cluster, Owner: s.owner, Reader: kube, Claims: kube, Launcher: launcher,
-		Ledger: ledger, Queue: queue, Events: kube, Clock: s.World, Log: log,
+		Ledger: ledger, Queue: queue, Events: board, Clock: s.World, Log: log,
 	}
 	s.Provision = batch(log, events.DecodeWake, provisioner.Handle)
 
 	walker := &lifecycle.Handler{
 		Cluster: cluster, Owner: s.owner, Reader: kube, Claims: kube, Nodes: kube, Pods: kube, Instances: ec2,
-		Launcher: launcher, Ledger: ledger, Queue: queue, Events: kube, Log: log,
+		Launcher: launcher, Ledger: ledger, Queue: queue, Events: board, Log: log,
 	}
 	s.Lifecycle = batch(log, events.DecodeStep, walker.Handle)
 
 	interrupter := &interrupt.Handler{
-		Cluster: cluster, Reader: kube, Writer: kube, Ledger: ledger, Queue: queue, Events: kube, Log: log,
+		Cluster: cluster, Reader: kube, Writer: kube, Ledger: ledger, Queue: queue, Events: board, Log: log,
 	}
 	s.Interrupt = batch(log, events.Parse, interrupter.Handle)
 
 	sweeper := &sweep.Handler{
-		Cluster: cluster, Reader: kube, Writer: kube, Instances: ec2, Queue: queue, Events: kube, Log: log,
+		Cluster: cluster, Reader: kube, Writer: kube, Instances: ec2, Queue: queue, Events: board, Log: log,
 	}
 	s.Sweep = batch(log, events.DecodeSweep, sweeper.Handle)
 }

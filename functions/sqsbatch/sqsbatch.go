@@ -100,6 +100,9 @@ func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 func (b *batch) guarded(ctx context.Context, record Record) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
+			if _, ends := value.(interface{ Unrecoverable() }); ends {
+				panic(value)
+			}
 			err = &panicError{value: value, stack: debug.Stack()}
 		}
 	}()
