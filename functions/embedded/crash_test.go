@@ -10,7 +10,7 @@ import (
 
 // play runs a small life: pods come, a Spot instance is taken back, everything goes. It returns what is
 // wrong, and how many effects the functions had.
-func play(t *testing.T, crashAt int) (problem string, effects int) {
+func play(t *testing.T, scenario string, crashAt int) (problem string, effects int) {
 	t.Helper()
 	s := newSmallStage(t)
 	s.World.OnEffect(func(effect sim.Effect) error {
@@ -23,9 +23,10 @@ func play(t *testing.T, crashAt int) (problem string, effects int) {
 		}
 		return nil
 	})
-	s.applyFile("quickstart.yaml")
-	if !s.World.RunUntil(func() bool { return s.running() == 10 }, 15*time.Minute) {
-		return fmt.Sprintf("%d of 10 pods run", s.running()), effects
+	s.apply(scenario)
+	wanted := int(*s.World.Kube().Deployments()[0].Spec.Replicas)
+	if !s.World.RunUntil(func() bool { return s.running() == wanted }, 15*time.Minute) {
+		return fmt.Sprintf("%d of %d pods run", s.running(), wanted), effects
 	}
 	if live := s.live(); len(live) > 0 {
 		if err := s.World.EC2().Interrupt(t.Context(), live[0].ID); err != nil {
@@ -33,13 +34,13 @@ func play(t *testing.T, crashAt int) (problem string, effects int) {
 		}
 	}
 	s.World.Advance(15 * time.Minute)
-	if s.running() != 10 {
-		return fmt.Sprintf("%d of 10 pods run after the interruption", s.running()), effects
+	if s.running() != wanted {
+		return fmt.Sprintf("%d of %d pods run after the interruption", s.running(), wanted), effects
 	}
 	if claims, live := len(s.World.Kube().NodeClaims()), len(s.live()); claims != live {
 		return fmt.Sprintf("%d NodeClaims for %d instances", claims, live), effects
 	}
-	if err := s.World.Kube().Scale(t.Context(), "default", "inflate", 0); err != nil {
+	if err := s.World.Kube().Scale(t.Context(), "default", s.World.Kube().Deployments()[0].Name, 0); err != nil {
 		t.Fatal(err)
 	}
 	s.World.Advance(30 * time.Minute)
@@ -53,16 +54,24 @@ func play(t *testing.T, crashAt int) (problem string, effects int) {
 // after it, for every k.
 func TestACrashAfterAnySingleEffectChangesNothingInTheEnd(t *testing.T) {
 	t.Parallel()
-	problem, effects := play(t, 0)
-	if problem != "" {
-		t.Fatalf("without a crash: %s", problem)
+	oneCPUEach := "{containers: [{name: app, image: pause, resources: {requests: {cpu: 1}}}]}"
+	scenarios := map[string]string{
+		"nodes of different types": class + pool("default", "c6a", "", "spot") + deployment("web", 5, oneCPUEach),
+		// All claims share one launch, so that a replay finds some of its instances taken.
+		"nodes of one launch": class + pool("default", "c6a", "", "spot", "large") + deployment("web", 3, oneCPUEach),
 	}
-	for k := 1; k <= effects; k++ {
-		t.Run(fmt.Sprintf("effect %d", k), func(t *testing.T) {
-			t.Parallel()
-			if problem, _ := play(t, k); problem != "" {
-				t.Error(problem)
-			}
-		})
+	for name, scenario := range scenarios {
+		problem, effects := play(t, scenario, 0)
+		if problem != "" {
+			t.Fatalf("%s, without a crash: %s", name, problem)
+		}
+		for k := 1; k <= effects; k++ {
+			t.Run(fmt.Sprintf("%s, effect %d", name, k), func(t *testing.T) {
+				t.Parallel()
+				if problem, _ := play(t, scenario, k); problem != "" {
+					t.Error(problem)
+				}
+			})
+		}
 	}
 }

@@ -117,8 +117,16 @@ spec:
 ---
 `
 
-// pool is a NodePool of the families, with more of its spec.template.spec.
-func pool(name, families, more string) string {
+// pool is a NodePool of the families, with more of its spec.template.spec. It is on demand and of any size
+// unless a capacity type and a size are given.
+func pool(name, families, more string, capacityAndSize ...string) string {
+	capacity, size := "on-demand", ""
+	if len(capacityAndSize) > 0 {
+		capacity = capacityAndSize[0]
+	}
+	if len(capacityAndSize) > 1 {
+		size = "        - {key: karpenter.k8s.aws/instance-size, operator: In, values: [" + capacityAndSize[1] + "]}"
+	}
 	return fmt.Sprintf(`
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -130,10 +138,11 @@ spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements:
         - {key: karpenter.k8s.aws/instance-family, operator: In, values: [%s]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [%s]}
+%s
 %s
 ---
-`, name, families, more)
+`, name, families, capacity, size, more)
 }
 
 // deployment makes pods whose spec is given.
