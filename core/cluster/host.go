@@ -197,7 +197,7 @@ func (h Host) Capacity() resource.Amounts {
 func (h Host) Requested() resource.Amounts {
 	sum := resource.Amounts{}
 	for _, pod := range h.Pods {
-		sum.Add(resource.PodRequests(pod))
+		resource.AddPod(sum, pod)
 	}
 	return sum
 }

@@ -29,7 +29,7 @@ func (h *Handler) terminate(ctx context.Context, s *cluster.Snapshot, host clust
 	if err != nil {
 		return done, fmt.Errorf("list instances: %w", err)
 	}
-	if host.Node != nil && !(gone(instances, s.Now, host) && !host.Ready()) {
+	if host.Node != nil && (host.Ready() || !gone(instances, s.Now, host)) {
 		if host.Node, err = h.closeNode(ctx, host.Node); err != nil {
 			return done, err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -170,11 +171,8 @@ func (p *problem) sortClasses() {
 // classKey is equal for pods that look the same to the scheduler.
 func (p *problem) classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 	var key strings.Builder
-	amounts := resource.PodRequests(pod)
-	for _, name := range amounts.Names() {
-		key.WriteString(string(name))
-		quantity := resource.Quantity(name, amounts[name])
-		key.WriteString(quantity.String())
+	for _, amount := range p.vector(resource.PodRequests(pod)) {
+		key.WriteString(strconv.FormatInt(amount, 36))
 		key.WriteByte(';')
 	}
 	write := func(part any) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 // over nodes.
 func BenchmarkDiverse(b *testing.B) {
 	for _, n := range []int{500, 2000, 20000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			benchmarkSolve(b, diverseSnapshot(b, n))
 		})
 	}
@@ -108,7 +109,7 @@ func termOver(key, label, value string) corev1.PodAffinityTerm {
 // pods each.
 func BenchmarkExisting(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			s := diverseSnapshot(b, 0)
 			addNodes(s, n)
 			var pending []*corev1.Pod

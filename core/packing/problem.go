@@ -229,13 +229,34 @@ func resourceNames(pods []*corev1.Pod, daemons []daemon) []corev1.ResourceName {
 		}
 	}
 	for _, pod := range pods {
-		note(resource.PodRequests(pod))
+		noteNames(seen, &others, pod)
 	}
 	for i := range daemons {
 		note(daemons[i].requests)
 	}
 	slices.Sort(others)
 	return append(names, others...)
+}
+
+// noteNames adds the resources that the pod's requests name.
+func noteNames(seen map[corev1.ResourceName]bool, others *[]corev1.ResourceName, pod *corev1.Pod) {
+	note := func(list corev1.ResourceList) {
+		for name := range list {
+			if !seen[name] {
+				seen[name] = true
+				*others = append(*others, name)
+			}
+		}
+	}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			note(containers[i].Resources.Requests)
+		}
+	}
+	note(pod.Spec.Overhead)
+	if pod.Spec.Resources != nil {
+		note(pod.Spec.Resources.Requests)
+	}
 }
 
 func (p *problem) vector(amounts resource.Amounts) vector {

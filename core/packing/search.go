@@ -84,19 +84,19 @@ func (s *search) together() {
 func (p *problem) startsCompany(c *class) bool {
 	starts := false
 	for _, r := range c.roles {
-		if !r.owns || p.nodeTerms[r.term].kind != termAffinity {
+		if !r.owns || p.nodeTerms[r.at].kind != termAffinity {
 			continue
 		}
 		if !r.counts {
 			return false
 		}
 		for _, h := range p.hosts {
-			if h.crowd[r.term].matching > 0 {
+			if h.crowd[r.at].matching > 0 {
 				return false
 			}
 		}
 		for _, n := range p.nodes {
-			if n.crowd[r.term].matching > 0 {
+			if n.crowd[r.at].matching > 0 {
 				return false
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 // role is what a class is to a term whose domains are nodes.
 type role struct {
-	// term is a position in the problem's terms on nodes.
-	term int
+	// at is the term's position among the problem's terms on nodes.
+	at int
 	// owns says that the class carries the term, hard that it must hold and so binds others too.
 	owns, hard bool
 	// counts says that the term's selector matches the class.
@@ -28,10 +28,10 @@ type crowd []tally
 func (c crowd) add(class *class, n int64) {
 	for _, r := range class.roles {
 		if r.counts {
-			c[r.term].matching += n
+			c[r.at].matching += n
 		}
 		if r.hard {
-			c[r.term].owners += n
+			c[r.at].owners += n
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (p *problem) bear(c crowd, class *class) int64 {
 // lonely reports whether the class wants company on its node that is not there.
 func (p *problem) lonely(c crowd, class *class) bool {
 	for _, r := range class.roles {
-		if r.owns && p.nodeTerms[r.term].kind == termAffinity && c[r.term].matching == 0 {
+		if r.owns && p.nodeTerms[r.at].kind == termAffinity && c[r.at].matching == 0 {
 			return true
 		}
 	}
@@ -58,7 +58,7 @@ func (p *problem) lonely(c crowd, class *class) bool {
 // wantsCompany reports whether the class has an affinity term on nodes.
 func (p *problem) wantsCompany(class *class) bool {
 	for _, r := range class.roles {
-		if r.owns && p.nodeTerms[r.term].kind == termAffinity {
+		if r.owns && p.nodeTerms[r.at].kind == termAffinity {
 			return true
 		}
 	}
@@ -69,8 +69,8 @@ func (p *problem) wantsCompany(class *class) bool {
 func (p *problem) tolerate(c crowd, class *class) int64 {
 	most := int64(math.MaxInt32)
 	for _, r := range class.roles {
-		t := p.nodeTerms[r.term]
-		now := c[r.term]
+		t := p.nodeTerms[r.at]
+		now := c[r.at]
 		switch t.kind {
 		case termSpread:
 			if r.owns && r.counts {
@@ -95,7 +95,7 @@ func (p *problem) tolerate(c crowd, class *class) int64 {
 func (p *problem) rolesOf(c *class) []role {
 	var roles []role
 	for i, t := range p.nodeTerms {
-		r := role{term: i, owns: c.owns(t), counts: t.matches(c.pod)}
+		r := role{at: i, owns: c.owns(t), counts: t.matches(c.pod)}
 		r.hard = r.owns && c.requires(t)
 		if r.owns || r.counts {
 			roles = append(roles, r)

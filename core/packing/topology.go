@@ -105,7 +105,7 @@ func (b *boundTerm) note(domain string, n int) {
 		b.matching[domain] += n
 	}
 	if b.hard {
-		b.term.owners[domain] += n
+		b.owners[domain] += n
 	}
 }
 
@@ -175,7 +175,7 @@ func (b *boundTerm) allows(domain string, places []*place) bool {
 		}
 		return b.matching[domain]+self-b.least() <= b.maxSkew
 	case termAntiAffinity:
-		return (!b.owns || b.matching[domain] == 0) && (!b.counts || b.term.owners[domain] == 0)
+		return (!b.owns || b.matching[domain] == 0) && (!b.counts || b.owners[domain] == 0)
 	case termAffinity:
 		if !b.owns || b.matching[domain] > 0 {
 			return true

@@ -9,8 +9,8 @@ import (
 // pool; it is empty when none does.
 func (p *problem) whyNowhere(c *class, pool *pool) string {
 	for _, r := range c.roles {
-		t := p.nodeTerms[r.term]
-		if message := t.whyNotOnNew(r, pool.crowd[r.term]); message != "" {
+		t := p.nodeTerms[r.at]
+		if message := t.whyNotOnNew(r, pool.crowd[r.at]); message != "" {
 			return message
 		}
 	}
@@ -65,7 +65,7 @@ func (b *boundTerm) whyNot(places []*place) string {
 		}
 		n := b.matching[domain]
 		if b.kind == termAntiAffinity && !b.owns {
-			n = b.term.owners[domain]
+			n = b.owners[domain]
 		}
 		entry := fmt.Sprintf("%s has %d", domain, n)
 		if len(ruled) == 0 || ruled[len(ruled)-1] != entry {

@@ -94,9 +94,37 @@ func (a Amounts) Fits(room Amounts) bool {
 // and of its init phase, its overhead, and one of the resource pods. Pod-level requests win over the
 // containers' (k8s.io/component-helpers/resource).
 func PodRequests(pod *corev1.Pod) Amounts {
-	amounts := FromList(helpers.PodRequests(pod, helpers.PodResourcesOptions{UseStatusResources: true}))
-	amounts[corev1.ResourcePods]++
+	amounts := Amounts{}
+	AddPod(amounts, pod)
 	return amounts
+}
+
+// AddPod adds the pod's requests to a sum, in place. Most pods are no more than their containers, and
+// these are added up without a detour over quantities.
+func AddPod(sum Amounts, pod *corev1.Pod) {
+	sum[corev1.ResourcePods]++
+	if !plain(pod) {
+		sum.Add(FromList(helpers.PodRequests(pod, helpers.PodResourcesOptions{UseStatusResources: true})))
+		return
+	}
+	for i := range pod.Spec.Containers {
+		for name, quantity := range pod.Spec.Containers[i].Resources.Requests {
+			sum[name] += Of(name, quantity)
+		}
+	}
+}
+
+// plain reports whether the pod's requests are the sum of its containers'.
+func plain(pod *corev1.Pod) bool {
+	if len(pod.Spec.InitContainers) > 0 || pod.Spec.Overhead != nil || pod.Spec.Resources != nil {
+		return false
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if status := &pod.Status.ContainerStatuses[i]; status.Resources != nil || status.AllocatedResources != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // DefaultRequests gives containers the requests that they leave out but limit, as the API server does

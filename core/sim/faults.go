@@ -17,9 +17,6 @@ type Crash struct {
 }
 
 // String says at which effect the crash was.
-// Unrecoverable marks a panic that ends the process, whatever the function does about panics.
-func (Crash) Unrecoverable() {}
-
 func (c Crash) String() string {
 	when := "before"
 	if c.Effect.After {
@@ -27,6 +24,9 @@ func (c Crash) String() string {
 	}
 	return fmt.Sprintf("%s %s %s", when, c.Effect.Name, c.Effect.Object)
 }
+
+// Unrecoverable marks a panic that ends the process, whatever the function does about panics.
+func (Crash) Unrecoverable() {}
 
 // Effect is one thing that a function does to the world outside it.
 type Effect struct {

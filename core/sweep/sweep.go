@@ -105,7 +105,7 @@ func (h *Handler) remove(ctx context.Context, s *cluster.Snapshot, plan disrupti
 
 func (h *Handler) removeOne(ctx context.Context, removal disruption.Removal) error {
 	host := removal.Host
-	h.Log.Info(decisionOf(removal.Reason), slog.String(events.KeyNode, host.Name()), slog.String(events.KeyNodeClaim, host.Claim.Name),
+	h.Log.Info("consolidating", slog.String(events.KeyNode, host.Name()), slog.String(events.KeyNodeClaim, host.Claim.Name),
 		slog.String(events.KeyReason, removal.Reason), slog.String(events.KeyDecision, "delete"))
 	if host.Node != nil && !cluster.HasTaint(host.Node.Spec.Taints, wellknown.DisruptedTaint()) {
 		node := host.Node.DeepCopy()
@@ -122,14 +122,6 @@ func (h *Handler) removeOne(ctx context.Context, removal disruption.Removal) err
 		Message: "Disrupting NodeClaim: " + removal.Reason,
 	})
 	return h.step(ctx, host.Claim.Name)
-}
-
-// decisionOf is the log line's message: the word that people search for.
-func decisionOf(reason string) string {
-	if reason == disruption.ReasonExpired {
-		return "expiring"
-	}
-	return "consolidating"
 }
 
 func (h *Handler) step(ctx context.Context, claim string) error {
