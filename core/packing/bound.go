@@ -40,7 +40,7 @@ type component struct {
 }
 
 func (c component) cost(p *problem) float64 {
-	s := &search{problem: p, classes: c.classes}
+	s := newSearch(p, c.classes, nil)
 	demand := s.demand()
 	usd := 0.0
 	for d, price := range resourcePrices(demand, c.columns) {

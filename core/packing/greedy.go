@@ -12,6 +12,18 @@ type search struct {
 	*problem
 	classes []*class
 	columns []*column
+	// open marks the pools, by position, on whose nodes pods may have to agree on labels.
+	open []bool
+}
+
+func newSearch(p *problem, classes []*class, columns []*column) *search {
+	s := &search{problem: p, classes: classes, columns: columns, open: make([]bool, len(p.pools))}
+	for _, c := range classes {
+		for i := range s.open {
+			s.open[i] = s.open[i] || len(c.rule().perPool[i].open) > 0
+		}
+	}
+	return s
 }
 
 // cheapest buys patterns under several valuations, and keeps the cheapest result. Of equally many pods
@@ -164,6 +176,8 @@ type take struct {
 type purchase struct {
 	pattern
 	times int64
+	// waste is what one node costs beyond what its pods are worth, as a ratio, while plans are repaired.
+	waste float64
 }
 
 // greedy buys, again and again, the pattern that costs least per worth of the pods it takes. A pattern
@@ -233,7 +247,7 @@ func (s *search) fill(v *valuation, at int, supply []int64, left vector, steps i
 		return pat, math.Inf(1)
 	}
 	var worth float64
-	if o := s.orderOf(v, at); s.openOn(c.pool) {
+	if o := s.orderOf(v, at); s.open[c.pool] {
 		worth = s.fillOpen(&pat, o, v.values, supply)
 	} else {
 		k := &knapsack{search: s, order: o, values: v.values, supply: supply, room: slices.Clone(c.room), crowd: slices.Clone(s.pools[c.pool].crowd), steps: steps}
@@ -244,16 +258,6 @@ func (s *search) fill(v *valuation, at int, supply []int64, left vector, steps i
 		return pat, math.Inf(1)
 	}
 	return pat, c.price / worth
-}
-
-// openOn reports whether pods of one node of the pool may have to agree on labels.
-func (s *search) openOn(pool int) bool {
-	for _, c := range s.classes {
-		if len(c.rule().perPool[pool].open) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // fillOpen fills a node greedily with pods that agree on the labels the pool leaves open.

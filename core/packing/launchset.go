@@ -133,39 +133,72 @@ func (p *problem) cheapestSlot(n *node) slot {
 	return pool.slots[best]
 }
 
-// candidates are the instance types on which the node's pods fit and which satisfy all their rules.
+// candidates are the instance types on which the node's pods fit and which satisfy all their rules. Types
+// are tried from the cheapest on, so that most need not be looked at.
 func (p *problem) candidates(n *node, requested, slack vector, capacityType string) []Candidate {
 	pool := p.pools[n.column.pool]
 	var ranked []rankedCandidate
-	for t := range pool.types {
+	for _, t := range pool.byPrice(capacityType) {
+		if len(ranked) >= maxCandidates && pool.least(t, capacityType) > ranked[maxCandidates-1].Zones[0].USDPerHour {
+			break
+		}
+		if pool.exotic[t] && !pool.exotic[n.column.typ] || !requested.fits(pool.room[t]) {
+			continue
+		}
 		allowed := pool.available[t]
 		for _, r := range n.rules {
 			allowed &= r.perPool[n.column.pool].at(t)
 		}
-		if pool.exotic[t] && !pool.exotic[n.column.typ] {
-			continue
-		}
-		if allowed == 0 || !requested.fits(pool.room[t]) || !pool.withinSlack(t, n.column.capacity, slack) {
+		if allowed == 0 || !pool.withinSlack(t, n.column.capacity, slack) {
 			continue
 		}
 		if zones := pool.zonePrices(t, allowed, capacityType); len(zones) > 0 {
 			ranked = append(ranked, pool.rank(t, zones, capacityType))
+			if len(ranked) == maxCandidates {
+				slices.SortFunc(ranked, rankedCandidate.compare)
+			}
 		}
 	}
 	return cheapestFirst(ranked)
 }
 
+// byPrice are the pool's types in stock as the capacity type, the cheapest first.
+func (p *pool) byPrice(capacityType string) []int {
+	if order, known := p.priceOrder[capacityType]; known {
+		return order
+	}
+	var order []int
+	for t := range p.types {
+		if !math.IsInf(p.least(t, capacityType), 1) {
+			order = append(order, t)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(p.least(a, capacityType), p.least(b, capacityType))
+	})
+	if p.priceOrder == nil {
+		p.priceOrder = map[string][]int{}
+	}
+	p.priceOrder[capacityType] = order
+	return order
+}
+
+// least is the lowest price of the type as the capacity type; +Inf when it is not in stock.
+func (p *pool) least(t int, capacityType string) float64 {
+	price := math.Inf(1)
+	for left := p.available[t]; left != 0; left &= left - 1 {
+		at := bits.TrailingZeros64(left)
+		if p.slots[at].capacityType == capacityType {
+			price = min(price, p.price[t][at])
+		}
+	}
+	return price
+}
+
 // cheapestFirst orders candidates by price; among equals the one interrupted less comes first, then the
 // newer generation, then by name. It keeps as many as a launch may name.
 func cheapestFirst(ranked []rankedCandidate) []Candidate {
-	slices.SortFunc(ranked, func(a, b rankedCandidate) int {
-		return cmp.Or(
-			cmp.Compare(a.Zones[0].USDPerHour, b.Zones[0].USDPerHour),
-			cmp.Compare(a.interruption, b.interruption),
-			cmp.Compare(b.generation, a.generation),
-			cmp.Compare(a.InstanceType, b.InstanceType),
-		)
-	})
+	slices.SortFunc(ranked, rankedCandidate.compare)
 	candidates := make([]Candidate, min(len(ranked), maxCandidates))
 	for i := range candidates {
 		candidates[i] = ranked[i].Candidate
@@ -177,6 +210,15 @@ type rankedCandidate struct {
 	Candidate
 	interruption int
 	generation   int
+}
+
+func (r rankedCandidate) compare(o rankedCandidate) int {
+	return cmp.Or(
+		cmp.Compare(r.Zones[0].USDPerHour, o.Zones[0].USDPerHour),
+		cmp.Compare(r.interruption, o.interruption),
+		cmp.Compare(o.generation, r.generation),
+		cmp.Compare(r.InstanceType, o.InstanceType),
+	)
 }
 
 func (p *pool) rank(t int, zones []ZonePrice, capacityType string) rankedCandidate {

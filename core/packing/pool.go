@@ -36,6 +36,8 @@ type pool struct {
 	allowed, available masks
 	// price of every offering in dollars per hour, [type][slot]; +Inf where there is none.
 	price [][]float64
+	// priceOrder are the types in stock by price, for each capacity type; worked out when first needed.
+	priceOrder map[string][]int
 	// room is what a node of a type offers to pods beside its DaemonSets.
 	room []vector
 	// overhead is what the DaemonSets of a node of a type ask for.

@@ -5,13 +5,15 @@ import (
 )
 
 // How much work the relaxation may do. It is left out for more classes than relaxationClasses, since a
-// pivot takes the square of their number, and stops with what it has when a budget is used up.
+// pivot takes the square of their number, and stops with what it has when the budget is used up: work is
+// counted in multiplications, about a billion of which take a second.
 const (
 	relaxationClasses = 400
-	relaxationPivots  = 6000
-	relaxationRounds  = 600
+	relaxationWork    = 120_000_000
 	quickSteps        = 60
 	thoroughSteps     = 1500
+	// stepWork is what one step of a knapsack is worth.
+	stepWork = 25
 )
 
 // relaxation is the configuration relaxation of the search: how often to buy which pattern, fractions
@@ -32,8 +34,8 @@ type relaxation struct {
 	// values of a pod of each class under the present basis.
 	values []float64
 	// known are the patterns found so far.
-	known  []pattern
-	pivots int
+	known []pattern
+	work  int
 
 	position  []int
 	direction []float64
@@ -53,7 +55,7 @@ func (s *search) relax(alone []float64) (r *relaxation, ok bool) {
 	}
 	r.start()
 	steps := quickSteps
-	for range relaxationRounds {
+	for r.work < relaxationWork {
 		r.optimize()
 		if r.extend(steps) {
 			continue
@@ -69,7 +71,7 @@ func (s *search) relax(alone []float64) (r *relaxation, ok bool) {
 
 // optimize pivots until no pattern known so far improves the plan.
 func (r *relaxation) optimize() {
-	for r.pivots < relaxationPivots {
+	for r.work < relaxationWork {
 		entering, gain := r.entering()
 		if gain <= 0 || !r.pivot(entering, gain) {
 			return
@@ -84,6 +86,7 @@ func (r *relaxation) extend(steps int) bool {
 	supply := r.supply()
 	found := false
 	for at, column := range r.columns {
+		r.work += stepWork*steps/4 + len(r.classes)*len(r.names)*8
 		if pat, ratio := r.fill(v, at, supply, column.capacity, steps); ratio < 1-1e-6 {
 			r.known = append(r.known, pat)
 			found = true
@@ -129,6 +132,7 @@ func (r *relaxation) entering() (entering pattern, gain float64) {
 		}
 	}
 	best := 1 + 1e-7
+	r.work += 4 * len(r.known)
 	for k := range r.known {
 		pat := &r.known[k]
 		worth := 0.0
@@ -144,7 +148,7 @@ func (r *relaxation) entering() (entering pattern, gain float64) {
 
 // pivot brings the pattern into the basis; ok is false when nothing would leave it.
 func (r *relaxation) pivot(entering pattern, gain float64) (ok bool) {
-	r.pivots++
+	r.work += len(r.rows) * len(r.rows)
 	direction := r.direction
 	for b, row := range r.inverse {
 		sum := 0.0

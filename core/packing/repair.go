@@ -6,9 +6,12 @@ import (
 )
 
 // How much work a repair may do: so many rounds, each of which takes apart at most so many nodes. The
-// budget is in steps, never in time, so that the plan does not depend on the machine.
+// budget is in steps, never in time, so that the plan does not depend on the machine. A large plan gains
+// little by a few nodes, and gets fewer rounds.
 const (
 	repairRounds = 120
+	largeRepair  = 500
+	largeRounds  = 16
 	repairNodes  = 8
 )
 
@@ -24,18 +27,33 @@ func (s *search) repair(v *valuation, bought []purchase) []purchase {
 	for _, n := range nodes {
 		n.column.capacity.take(left[n.column.pool], 1)
 	}
+	rounds := repairRounds
+	if len(nodes) > largeRepair {
+		rounds = largeRounds
+	}
 	pick := sequence(1)
-	for round := range repairRounds {
-		slices.SortStableFunc(nodes, func(a, b purchase) int { return cmp.Compare(v.waste(b), v.waste(a)) })
-		taken := choose(len(nodes), round, &pick)
-		nodes = s.rebuy(v, nodes, taken, left)
+	v.sortByWaste(nodes)
+	for round := range rounds {
+		better, improved := s.rebuy(v, nodes, choose(len(nodes), round, &pick), left)
+		if improved {
+			nodes = better
+			v.sortByWaste(nodes)
+		}
 	}
 	return nodes
 }
 
-// rebuy buys anew the pods of the nodes at the positions taken, and returns the cheaper of the two
-// plans. It keeps left true.
-func (s *search) rebuy(v *valuation, nodes []purchase, taken []int, left []vector) []purchase {
+// sortByWaste puts the nodes first that cost most beyond what their pods are worth.
+func (v *valuation) sortByWaste(nodes []purchase) {
+	for i := range nodes {
+		nodes[i].waste = v.waste(nodes[i])
+	}
+	slices.SortStableFunc(nodes, func(a, b purchase) int { return cmp.Compare(b.waste, a.waste) })
+}
+
+// rebuy buys anew the pods of the nodes at the positions taken, and returns the plan that results if it is
+// cheaper. It keeps left true.
+func (s *search) rebuy(v *valuation, nodes []purchase, taken []int, left []vector) (better []purchase, improved bool) {
 	supply := make([]int64, len(s.classes))
 	var old []purchase
 	trial := make([]vector, len(left))
@@ -52,7 +70,7 @@ func (s *search) rebuy(v *valuation, nodes []purchase, taken []int, left []vecto
 	}
 	fresh := single(s.greedy(v, supply, trial))
 	if !scoreOf(fresh).better(scoreOf(old)) {
-		return nodes
+		return nil, false
 	}
 	for i := range left {
 		copy(left[i], trial[i])
@@ -63,7 +81,7 @@ func (s *search) rebuy(v *valuation, nodes []purchase, taken []int, left []vecto
 			kept = append(kept, n)
 		}
 	}
-	return append(kept, fresh...)
+	return append(kept, fresh...), true
 }
 
 // single spells purchases out, one node each.

@@ -47,7 +47,7 @@ func (p *problem) launchFrom(tier []int) {
 	if len(classes) == 0 {
 		return
 	}
-	search := &search{problem: p, classes: classes, columns: p.columnsFor(tier, classes)}
+	search := newSearch(p, classes, p.columnsFor(tier, classes))
 	search.together()
 	for _, b := range search.cheapest() {
 		p.realize(classes, b)
@@ -133,7 +133,9 @@ func (n *node) add(c *class, pods []*corev1.Pod) {
 	c.requests.take(n.room, int64(len(pods)))
 	n.crowd.add(c, int64(len(pods)))
 	n.pods = append(n.pods, pods...)
-	n.rules = append(n.rules, c.rule())
+	if !slices.Contains(n.rules, c.rule()) {
+		n.rules = append(n.rules, c.rule())
+	}
 }
 
 // fillPlanned places pods on nodes that are planned already and have room left.
