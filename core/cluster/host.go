@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -140,17 +141,18 @@ func (h Host) Labels() map[string]string {
 // Taints that a pod must tolerate to be planned for the host. Until it is initialized, taints that are
 // known to go away by themselves do not count (upstream pkg/controllers/state/statenode.go).
 func (h Host) Taints() []corev1.Taint {
-	if h.Claim == nil {
-		return h.Node.Spec.Taints
-	}
-	if !h.Registered() {
+	if h.Claim != nil && !h.Registered() {
 		return h.Claim.Spec.Taints
 	}
+	all := h.Node.Spec.Taints
+	if cordon := (corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}); h.Node.Spec.Unschedulable && !HasTaint(all, cordon) {
+		all = append(slices.Clone(all), cordon)
+	}
 	if h.Initialized() {
-		return h.Node.Spec.Taints
+		return all
 	}
 	var taints []corev1.Taint
-	for _, taint := range h.Node.Spec.Taints {
+	for _, taint := range all {
 		if !EphemeralTaint(taint) && !HasTaint(h.Claim.Spec.StartupTaints, taint) {
 			taints = append(taints, taint)
 		}

@@ -120,7 +120,7 @@ func (p *problem) keepPromises(c *class, planned map[string]*host) {
 	left := c.pods[:0:0]
 	for _, pod := range c.pods {
 		h := planned[cluster.PodKey(pod)]
-		if h == nil || !p.admits(h, c.rule()) || !c.requests.fits(h.room) || p.bear(h.crowd, c) < 1 {
+		if h == nil || !p.takes(h, c) {
 			left = append(left, pod)
 			continue
 		}
@@ -130,6 +130,22 @@ func (p *problem) keepPromises(c *class, planned map[string]*host) {
 		}
 	}
 	c.pods = left
+}
+
+// takes reports whether the host takes a pod of the class, whatever preferences it has to give up: those
+// that its plan gave up are given up still.
+func (p *problem) takes(h *host, c *class) bool {
+	if !c.requests.fits(h.room) {
+		return false
+	}
+	defer func(level int, roles []role) { c.level, c.roles = level, roles }(c.level, c.roles)
+	for c.level = range c.levels {
+		c.roles = p.rolesOf(c)
+		if p.admits(h, c.rule()) && p.bear(h.crowd, c) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // noteOn counts a pod of the class for the terms over the host's domains, as far as these are decided.
@@ -204,7 +220,7 @@ func (p *problem) classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 		}
 	}
 	for _, set := range volumes {
-		key.WriteString(set.String())
+		key.WriteString(set.Identity())
 		key.WriteByte('|')
 	}
 	return key.String()
@@ -264,9 +280,16 @@ func requiredAlternatives(pod *corev1.Pod) []requirement.Set {
 	}
 	var alternatives []requirement.Set
 	for _, term := range pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
+			// An empty term matches nothing, and so do no terms at all.
+			continue
+		}
 		set := requirement.FromNodeSelector(term.MatchExpressions)
 		set.Merge(selector)
 		alternatives = append(alternatives, set)
+	}
+	if len(alternatives) == 0 {
+		return []requirement.Set{requirement.NewSet(requirement.Contradiction("spec.affinity.nodeAffinity"))}
 	}
 	return alternatives
 }
@@ -296,7 +319,7 @@ func (p *problem) anyPreferredTaint() bool {
 func (p *problem) rule(alternatives []requirement.Set, tolerations []corev1.Toleration, ignorePreferred bool) *rule {
 	var key strings.Builder
 	for _, set := range alternatives {
-		key.WriteString(set.String())
+		key.WriteString(set.Identity())
 		key.WriteByte('|')
 	}
 	text, _ := json.Marshal(tolerations)
@@ -328,7 +351,7 @@ func (r *rule) on(pool *pool) poolRule {
 		}
 		// Alternatives are tried in turn, so the first one decides what the open labels must be; those
 		// after it may only widen the offerings when they ask the same of them.
-		if result.admit && one.open.String() != requirement.Set(result.open).String() {
+		if result.admit && one.open.Identity() != requirement.Set(result.open).Identity() {
 			continue
 		}
 		result.open, result.admit = openLabels(one.open), true

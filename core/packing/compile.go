@@ -1,7 +1,9 @@
 package packing
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,6 +28,12 @@ type labelIndex struct {
 
 func newTypeIndex(types []catalog.InstanceType) *typeIndex {
 	return &typeIndex{types: types, labels: map[string]*labelIndex{}}
+}
+
+// position of an instance type by its name; the types are sorted.
+func (x *typeIndex) position(name string) int {
+	at, _ := slices.BinarySearchFunc(x.types, name, func(t catalog.InstanceType, name string) int { return strings.Compare(t.Name, name) })
+	return at
 }
 
 func (x *typeIndex) label(key string) *labelIndex {
@@ -67,17 +75,20 @@ type compiled struct {
 // pkg/scheduling/requirements.go, Compatible with well-known labels allowed to be undefined).
 func (p *pool) compileSet(set requirement.Set, template bool) compiled {
 	result := compiled{masks: make(masks, len(p.types))}
-	full := ^uint64(0) >> (64 - max(len(p.slots), 1))
+	full := ^uint64(0) >> (maxSlots - max(len(p.slots), 1))
 	for t := range result.masks {
 		result.masks[t] = full
 	}
 	for _, key := range set.Keys() {
 		wanted := set.Get(key)
 		switch {
+		case wanted.Contradictory():
+			clear(result.masks)
 		case slotLabel(key):
 			p.narrowSlots(result.masks, key, wanted)
 		case key == wellknown.LabelTenancy:
-			if !wanted.Has(wellknown.TenancyDefault) && !wanted.Has(wellknown.TenancyDedicated) {
+			// Launches are of default tenancy, so that nothing else can be promised.
+			if !wanted.Has(wellknown.TenancyDefault) {
 				clear(result.masks)
 			}
 		case typeLabel(key):
@@ -99,8 +110,7 @@ func (p *pool) compileSet(set requirement.Set, template bool) compiled {
 // typeLabel reports whether the label is a property of the instance type: well-known, and decided
 // neither by the slot nor by the NodePool.
 func typeLabel(key string) bool {
-	return requirement.WellKnown(key) && key != wellknown.LabelNodePool &&
-		key != wellknown.LabelPlacementGroupID && key != wellknown.LabelPlacementGroupPartition
+	return requirement.WellKnown(key) && key != wellknown.LabelNodePool
 }
 
 func slotLabel(key string) bool {
@@ -128,7 +138,7 @@ func (p *pool) narrowSlots(m masks, key string, wanted requirement.Requirement) 
 func (s slot) satisfies(key string, wanted requirement.Requirement) bool {
 	value := s.label(key)
 	if value == "" {
-		return toleratesAbsence(wanted)
+		return wanted.ToleratesAbsence()
 	}
 	return wanted.Has(value)
 }
@@ -160,7 +170,7 @@ func (p *pool) narrowTypes(m masks, key string, wanted requirement.Requirement) 
 	for i, value := range index.values {
 		keeps[i] = wanted.Has(value)
 	}
-	absent := toleratesAbsence(wanted)
+	absent := wanted.ToleratesAbsence()
 	for t, at := range index.of {
 		if at < 0 && !absent || at >= 0 && !keeps[at] {
 			m[t] = 0
@@ -171,12 +181,12 @@ func (p *pool) narrowTypes(m masks, key string, wanted requirement.Requirement) 
 // narrowTemplate judges a label that only the NodePool's template can define.
 func (p *pool) narrowTemplate(result *compiled, key string, wanted requirement.Requirement) bool {
 	if !p.template.Has(key) {
-		return toleratesAbsence(wanted) || requirement.WellKnown(key)
+		return wanted.ToleratesAbsence() || requirement.WellKnown(key)
 	}
 	have := p.template.Get(key)
 	both := have.Intersection(wanted)
-	if both.Empty() {
-		return toleratesAbsence(have) && toleratesAbsence(wanted)
+	if both.Contradictory() {
+		return false
 	}
 	if have.Operator() == karpenter.OpIn && len(have.Values()) == 1 {
 		return true
@@ -186,10 +196,4 @@ func (p *pool) narrowTemplate(result *compiled, key string, wanted requirement.R
 	}
 	result.open.Add(both)
 	return true
-}
-
-// toleratesAbsence reports whether a node without the label satisfies the requirement.
-func toleratesAbsence(r requirement.Requirement) bool {
-	operator := r.Operator()
-	return operator == karpenter.OpNotIn || operator == karpenter.OpDoesNotExist
 }

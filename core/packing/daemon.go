@@ -4,6 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"whittle/core/api/karpenter"
+	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
 	"whittle/core/requirement"
 	"whittle/core/resource"
@@ -29,7 +31,8 @@ func newDaemons(s *cluster.Snapshot) []daemon {
 			continue
 		}
 		key := pod.Namespace + "/" + owner.Name
-		if seen := newest[key]; seen == nil || seen.CreationTimestamp.Before(&pod.CreationTimestamp) {
+		if seen := newest[key]; seen == nil || seen.CreationTimestamp.Before(&pod.CreationTimestamp) ||
+			seen.CreationTimestamp.Equal(&pod.CreationTimestamp) && comparePods(pod, seen) < 0 {
 			newest[key] = pod
 		}
 	}
@@ -47,13 +50,29 @@ func newDaemons(s *cluster.Snapshot) []daemon {
 		daemons = append(daemons, daemon{
 			namespace:    set.Namespace,
 			name:         set.Name,
-			alternatives: requiredAlternatives(template),
+			alternatives: onceReady(requiredAlternatives(template)),
 			tolerations:  template.Spec.Tolerations,
 			requests:     resource.PodRequests(sized),
 			pod:          template,
 		})
 	}
 	return daemons
+}
+
+// onceReady leaves out what every node satisfies in time: that it is registered and initialized, and that
+// it has a name.
+func onceReady(alternatives []requirement.Set) []requirement.Set {
+	for _, set := range alternatives {
+		for _, key := range []string{wellknown.LabelRegistered, wellknown.LabelInitialized} {
+			if set.Has(key) && set.Get(key).Has("true") {
+				delete(set, key)
+			}
+		}
+		if set.Has(corev1.LabelHostname) && set.Get(corev1.LabelHostname).Operator() == karpenter.OpExists {
+			delete(set, corev1.LabelHostname)
+		}
+	}
+	return alternatives
 }
 
 // awaited is what the DaemonSets that belong on the host but have no pod there yet will ask for.

@@ -36,6 +36,7 @@ func (s *search) cheapest() []purchase {
 		supply, left := s.supply(), s.limitsLeft()
 		bought := start(supply, left)
 		bought = s.repair(v, append(bought, s.greedy(v, supply, left)...))
+		bought = append(bought, s.greedy(v, s.unserved(bought), s.limitsAfter(bought))...)
 		if sc := scoreOf(bought); sc.better(bestScore) {
 			best, bestScore = bought, sc
 		}
@@ -75,6 +76,26 @@ func (s *search) limitsLeft() []vector {
 	left := make([]vector, len(s.pools))
 	for i, pool := range s.pools {
 		left[i] = slices.Clone(pool.limits.remaining)
+	}
+	return left
+}
+
+// unserved is what the purchases leave of the supply: a repair may have freed limits for it.
+func (s *search) unserved(bought []purchase) []int64 {
+	supply := s.supply()
+	for _, b := range bought {
+		for _, t := range b.takes {
+			supply[t.class] -= b.times * t.n
+		}
+	}
+	return supply
+}
+
+// limitsAfter are the pools' limits after the purchases.
+func (s *search) limitsAfter(bought []purchase) []vector {
+	left := s.limitsLeft()
+	for _, b := range bought {
+		b.column.capacity.take(left[b.column.pool], b.times)
 	}
 	return left
 }

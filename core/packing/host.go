@@ -27,7 +27,8 @@ type host struct {
 type openClaim struct {
 	pool  *pool
 	types []int
-	slots uint64
+	// masks are the offerings that the claim itself allows, whatever has become of its NodePool since.
+	masks masks
 }
 
 func (p *problem) newHost(h cluster.Host) *host {
@@ -59,12 +60,10 @@ func (p *problem) openClaim(claim *karpenter.NodeClaim) *openClaim {
 }
 
 func (p *pool) openClaim(claim *karpenter.NodeClaim) *openClaim {
-	set := requirement.FromSpec(claim.Spec.Requirements)
-	open := &openClaim{pool: p}
-	for t, word := range p.compileSet(set, true).masks {
+	open := &openClaim{pool: p, masks: p.compileSet(requirement.FromSpec(claim.Spec.Requirements), true).masks}
+	for t, word := range open.masks {
 		if word != 0 {
 			open.types = append(open.types, t)
-			open.slots |= word
 		}
 	}
 	return open
@@ -114,16 +113,27 @@ func (h *host) satisfies(r *rule) bool {
 	if h.open == nil {
 		return h.Launched() && anyCompatible(h.labels, r.alternatives)
 	}
-	for _, set := range r.alternatives {
-		if h.open.always(set, h.labels) {
-			return true
-		}
-	}
-	return false
+	return h.open.always(r.alternatives, h.labels)
 }
 
-// always reports whether the set holds whatever the NodeClaim becomes.
-func (o *openClaim) always(set requirement.Set, labels requirement.Set) bool {
+// always reports whether one of the sets holds whatever the NodeClaim becomes.
+func (o *openClaim) always(alternatives []requirement.Set, labels requirement.Set) bool {
+	covered := make(masks, len(o.masks))
+	for _, set := range alternatives {
+		if m, holds := o.where(set, labels); holds {
+			covered.or(m)
+		}
+	}
+	for t, word := range o.masks {
+		if word&^covered[t] != 0 {
+			return false
+		}
+	}
+	return len(o.types) > 0
+}
+
+// where are the offerings on which the set holds; holds is false when the claim's labels contradict it.
+func (o *openClaim) where(set requirement.Set, labels requirement.Set) (m masks, holds bool) {
 	custom := requirement.Set{}
 	decided := requirement.Set{}
 	for key, wanted := range set {
@@ -134,15 +144,9 @@ func (o *openClaim) always(set requirement.Set, labels requirement.Set) bool {
 		}
 	}
 	if labels.Compatible(custom, nil) != nil {
-		return false
+		return nil, false
 	}
-	m := o.pool.compileSet(decided, false).masks
-	for _, t := range o.types {
-		if m[t]&o.slots != o.slots&o.pool.allowed[t] {
-			return false
-		}
-	}
-	return len(o.types) > 0
+	return o.pool.compileSet(decided, false).masks, true
 }
 
 // fillHosts places pods on what runs or is on its way, the largest pods first and each on the first

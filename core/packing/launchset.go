@@ -91,7 +91,7 @@ func (p *problem) launchOf(n *node, slack vector) Launch {
 		requested[d] = n.column.room[d] - n.room[d]
 	}
 	capacityType := p.cheapestSlot(n).capacityType
-	candidates := p.candidates(n, requested, slack, capacityType)
+	candidates := p.squared(n, p.candidates(n, requested, slack, capacityType), capacityType)
 
 	l := Launch{
 		NodePool:   pool.object,
@@ -160,6 +160,46 @@ func (p *problem) candidates(n *node, requested, slack vector, capacityType stri
 		}
 	}
 	return cheapestFirst(ranked)
+}
+
+// squared leaves of the candidates those whose every zone goes with every type: a NodeClaim asks for a list
+// of types and a list of zones, and EC2 may combine them as it likes. The cheapest candidate decides which
+// zones stay when not all can.
+func (p *problem) squared(n *node, candidates []Candidate, capacityType string) []Candidate {
+	zonesOf := func(list []Candidate) []string {
+		var zones []string
+		for _, c := range list {
+			for _, z := range c.Zones {
+				if !slices.Contains(zones, z.Zone) {
+					zones = append(zones, z.Zone)
+				}
+			}
+		}
+		return zones
+	}
+	if p.fillsOut(n, candidates, zonesOf(candidates), capacityType) {
+		return candidates
+	}
+	zones := zonesOf(candidates[:1])
+	return slices.DeleteFunc(candidates, func(c Candidate) bool {
+		only := slices.DeleteFunc(slices.Clone(c.Zones), func(z ZonePrice) bool { return !slices.Contains(zones, z.Zone) })
+		return len(only) < len(c.Zones) || !p.fillsOut(n, []Candidate{c}, zones, capacityType)
+	})
+}
+
+// fillsOut reports whether each candidate has each of the zones in which EC2 sells it at all.
+func (p *problem) fillsOut(n *node, candidates []Candidate, zones []string, capacityType string) bool {
+	pool := p.pools[n.column.pool]
+	for _, c := range candidates {
+		t := pool.index.position(c.InstanceType)
+		for _, z := range pool.zonePrices(t, pool.available[t], capacityType) {
+			has := slices.ContainsFunc(c.Zones, func(o ZonePrice) bool { return o.Zone == z.Zone })
+			if slices.Contains(zones, z.Zone) && !has {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // byPrice are the pool's types in stock as the capacity type, the cheapest first.

@@ -97,14 +97,17 @@ func (l *Launch) labels() map[string]string {
 	return labels
 }
 
-// anyValue is a value that satisfies the requirement: the first of a list, else the smallest number
-// from the bound on that is not excluded. Upstream draws one at random; a plan must not.
+// anyValue is a value that satisfies the requirement: the first of a list, else the smallest number within
+// the bounds. Upstream draws one at random; a plan must not. A label that may as well be absent is.
 func anyValue(r requirement.Requirement) (string, bool) {
 	if r.Empty() {
 		return "", false
 	}
 	if !r.Complement() {
 		return r.Values()[0], true
+	}
+	if r.ToleratesAbsence() {
+		return "", false
 	}
 	number := int64(0)
 	if least, _ := r.Bounds(); least != nil {

@@ -59,6 +59,10 @@ type slot struct {
 	interruptible                  bool
 }
 
+// maxSlots is how many slots a mask has bits for: twenty zones with three capacity types, and more than any
+// region has. Capacity reservations beyond that are not used.
+const maxSlots = 64
+
 // masks holds a set of offerings: one word of slots for each instance type.
 type masks []uint64
 
@@ -97,7 +101,10 @@ func newPools(s *cluster.Snapshot) []*pool {
 	shared := map[string]*typeIndex{}
 	pools := make([]*pool, 0, len(s.NodePools))
 	for _, object := range s.NodePools {
-		p := &pool{object: object, class: classes[object.Spec.Template.Spec.NodeClassRef.Name]}
+		p := &pool{object: object}
+		if ours(object.Spec.Template.Spec.NodeClassRef) {
+			p.class = classes[object.Spec.Template.Spec.NodeClassRef.Name]
+		}
 		p.template = templateRequirements(object)
 		p.taints = object.Spec.Template.Spec.Taints
 		p.blocked = p.reasonToBlock()
@@ -117,6 +124,11 @@ func newPools(s *cluster.Snapshot) []*pool {
 	return pools
 }
 
+// ours reports whether the class is of the kind that Whittle launches for.
+func ours(ref karpenter.NodeClassReference) bool {
+	return (ref.Group == "" || ref.Group == wellknown.GroupAWS) && (ref.Kind == "" || ref.Kind == "EC2NodeClass")
+}
+
 func (p *pool) weight() int32 { return p.object.WeightOrZero() }
 
 func (p *pool) reasonToBlock() string {
@@ -127,6 +139,8 @@ func (p *pool) reasonToBlock() string {
 		return "the NodePool is being deleted"
 	case p.object.Spec.Replicas != nil:
 		return "the NodePool is static (spec.replicas)"
+	case !ours(ref):
+		return fmt.Sprintf("its nodes are of %s %s, which somebody else makes", ref.Group, ref.Kind)
 	case p.class == nil:
 		return fmt.Sprintf("EC2NodeClass %q does not exist", ref.Name)
 	case p.class.DeletionTimestamp != nil:
@@ -158,6 +172,7 @@ func (p *pool) compile(index *typeIndex) {
 	p.exotic = p.exoticTypes()
 	p.price = make([][]float64, len(p.types))
 	p.available = make(masks, len(p.types))
+	sold := make(masks, len(p.types))
 	position := make(map[slot]int, len(p.slots))
 	for i, s := range p.slots {
 		position[s] = i
@@ -168,8 +183,12 @@ func (p *pool) compile(index *typeIndex) {
 			prices[i] = math.Inf(1)
 		}
 		for _, offering := range p.types[t].Offerings {
-			i := position[slotOf(offering)]
+			i, kept := position[slotOf(offering)]
+			if !kept {
+				continue
+			}
 			prices[i] = offering.USDPerHour
+			sold[t] |= 1 << i
 			if offering.Available {
 				p.available[t] |= 1 << i
 			}
@@ -178,6 +197,7 @@ func (p *pool) compile(index *typeIndex) {
 	}
 	compiled := p.compileSet(p.template, true)
 	p.allowed = compiled.masks
+	p.allowed.and(sold)
 	if p.blocked == "" && p.allowed.empty() {
 		p.blocked = fmt.Sprintf("no instance type satisfies the NodePool's requirements %s", p.template)
 	}
@@ -220,9 +240,12 @@ func slotsOf(types []catalog.InstanceType) []slot {
 		}
 	}
 	slices.SortFunc(slots, func(a, b slot) int {
-		return cmp.Or(cmp.Compare(a.zone, b.zone), cmp.Compare(a.capacityType, b.capacityType), cmp.Compare(a.reservationID, b.reservationID))
+		return cmp.Or(
+			cmp.Compare(min(len(a.reservationID), 1), min(len(b.reservationID), 1)),
+			cmp.Compare(a.zone, b.zone), cmp.Compare(a.capacityType, b.capacityType), cmp.Compare(a.reservationID, b.reservationID),
+		)
 	})
-	return slots
+	return slots[:min(len(slots), maxSlots)]
 }
 
 func slotOf(o catalog.Offering) slot {

@@ -115,6 +115,8 @@ func (p *pool) whyNotSet(set requirement.Set) string {
 			continue
 		}
 		switch {
+		case wanted.Contradictory():
+			return fmt.Sprintf("what it asks of %s contradicts itself", key)
 		case !impossible:
 			return fmt.Sprintf("asks for %s, which no instance type offers that satisfies the rest of what it asks", wanted)
 		case p.template.Has(key):

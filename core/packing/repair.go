@@ -23,10 +23,7 @@ func (s *search) repair(v *valuation, bought []purchase) []purchase {
 	if len(nodes) < 2 {
 		return bought
 	}
-	left := s.limitsLeft()
-	for _, n := range nodes {
-		n.column.capacity.take(left[n.column.pool], 1)
-	}
+	left := s.limitsAfter(nodes)
 	rounds := repairRounds
 	if len(nodes) > largeRepair {
 		rounds = largeRounds
@@ -68,9 +65,12 @@ func (s *search) rebuy(v *valuation, nodes []purchase, taken []int, left []vecto
 			supply[t.class] += t.n
 		}
 	}
-	fresh := single(s.greedy(v, supply, trial))
-	if !scoreOf(fresh).better(scoreOf(old)) {
-		return nil, false
+	fresh := s.whole(supply, trial, scoreOf(old).usd)
+	if fresh == nil {
+		fresh = single(s.greedy(v, supply, trial))
+		if !scoreOf(fresh).better(scoreOf(old)) {
+			return nil, false
+		}
 	}
 	for i := range left {
 		copy(left[i], trial[i])
@@ -82,6 +82,48 @@ func (s *search) rebuy(v *valuation, nodes []purchase, taken []int, left []vecto
 		}
 	}
 	return append(kept, fresh...), true
+}
+
+// whole is the cheapest single node that holds the whole supply for less than the price; nil when there is
+// none. It uses up left when it finds one.
+func (s *search) whole(supply []int64, left []vector, below float64) []purchase {
+	var takes []take
+	sum := make(vector, len(s.names))
+	for i, n := range supply {
+		if n > 0 {
+			takes = append(takes, take{class: i, n: n})
+			s.classes[i].requests.take(sum, -n)
+		}
+	}
+	for _, c := range s.columns {
+		if c.price >= below-1e-8 {
+			return nil
+		}
+		if !sum.fits(c.room) || !c.capacity.fits(left[c.pool]) || !c.anchored(takes) {
+			continue
+		}
+		if open, ok := s.shareable(c, takes); ok {
+			c.capacity.take(left[c.pool], 1)
+			return []purchase{{pattern: pattern{column: c, takes: takes, open: open}, times: 1}}
+		}
+	}
+	return nil
+}
+
+// shareable reports whether a node of the column may carry all these pods together, their size aside.
+func (s *search) shareable(c *column, takes []take) (open openLabels, ok bool) {
+	crowd := slices.Clone(s.pools[c.pool].crowd)
+	for _, t := range takes {
+		class := s.classes[t.class]
+		if !c.admits.has(t.class) || s.bear(crowd, class) < t.n {
+			return nil, false
+		}
+		if open, ok = open.and(class.rule().perPool[c.pool].open); !ok {
+			return nil, false
+		}
+		crowd.add(class, t.n)
+	}
+	return open, true
 }
 
 // single spells purchases out, one node each.

@@ -32,7 +32,8 @@ func (c *ConflictError) Error() string {
 }
 
 // Intersects reports, as a *ConflictError, the first key of both sets for which no value satisfies both. Where
-// both sides hold for an absent label (NotIn or DoesNotExist), an empty overlap is no conflict.
+// both sides hold for an absent label, an empty overlap is no conflict. Upstream asks for the operators NotIn
+// or DoesNotExist there, which lets exclusions within bounds pass though bounds need a value.
 func (s Set) Intersects(o Set) error {
 	key, found := s.disjoint(o)
 	if !found {
@@ -53,7 +54,7 @@ func (s Set) disjoint(o Set) (first string, found bool) {
 		}
 		have, known := s[key]
 		want, asked := o[key]
-		if !known || !asked || have.overlaps(want) || have.toleratesAbsence() && want.toleratesAbsence() {
+		if !known || !asked || have.overlaps(want) || have.ToleratesAbsence() && want.ToleratesAbsence() {
 			continue
 		}
 		first, found = key, true
@@ -75,7 +76,7 @@ func (s Set) Compatible(incoming Set, undefinedAllowed func(key string) bool) er
 // undefined is the first key of incoming that s would have to define and does not.
 func (s Set) undefined(incoming Set, allowed func(key string) bool) (first string, found bool) {
 	for key, want := range incoming {
-		if found && key >= first || s.Has(key) || want.toleratesAbsence() {
+		if found && key >= first || s.Has(key) || want.ToleratesAbsence() {
 			continue
 		}
 		if allowed != nil && allowed(key) {

@@ -26,7 +26,18 @@ type Requirement struct {
 	complement bool
 	bounds     bounds
 	minValues  int
+	// present says that the label must be there, as all operators but NotIn and DoesNotExist ask. Together
+	// with no value left it is a contradiction, which is not the same as DoesNotExist: nothing satisfies it.
+	present bool
 }
+
+// Contradiction is a requirement that nothing satisfies.
+func Contradiction(key string) Requirement {
+	return Requirement{key: Normalize(key), present: true}
+}
+
+// Contradictory reports whether nothing can satisfy r, with the label or without it.
+func (r Requirement) Contradictory() bool { return r.present && r.Empty() }
 
 // New makes the requirement that an operator and its values spell; key is normalised (Normalize).
 //
@@ -42,12 +53,14 @@ func New(key string, op karpenter.Operator, values ...string) Requirement {
 	switch op {
 	case karpenter.OpIn:
 		r.values = sortedSet(values)
+		r.present = len(values) > 0
 	case karpenter.OpNotIn:
 		r.values, r.complement = sortedSet(values), true
 	case karpenter.OpExists:
-		r.complement = true
+		r.complement, r.present = true, true
 	case karpenter.OpGt, karpenter.OpLt, karpenter.OpGte, karpenter.OpLte:
 		r.bounds, r.complement = comparison(op, values)
+		r.present = r.complement
 	case karpenter.OpDoesNotExist:
 	}
 	return r
@@ -144,9 +157,18 @@ func (r Requirement) listed(value string) bool {
 	return found
 }
 
-// Intersection is the requirement satisfied by exactly the values that satisfy both r and o. It has r's
-// key, the larger MinValues, and bounds only when it is a complement.
+// Intersection is the requirement satisfied by exactly the values that satisfy both r and o, and by the
+// label's absence only if both are. It has r's key, the larger MinValues, and bounds only when it is a
+// complement. Unlike upstream's, it tells requirements that exclude each other from one that the label be
+// absent.
 func (r Requirement) Intersection(o Requirement) Requirement {
+	both := r.common(o)
+	both.present = r.present || o.present
+	return both
+}
+
+// common is the intersection as far as values go.
+func (r Requirement) common(o Requirement) Requirement {
 	both := Requirement{
 		key:        r.key,
 		complement: r.complement && o.complement,
@@ -185,10 +207,9 @@ func (r Requirement) overlaps(o Requirement) bool {
 	}
 }
 
-// toleratesAbsence reports whether r holds for an object without the label.
-func (r Requirement) toleratesAbsence() bool {
-	op := r.Operator()
-	return op == karpenter.OpNotIn || op == karpenter.OpDoesNotExist
+// ToleratesAbsence reports whether r holds for an object without the label.
+func (r Requirement) ToleratesAbsence() bool {
+	return !r.present
 }
 
 // shownValues is how many values String spells out before it counts the rest.
@@ -199,8 +220,16 @@ func (r Requirement) String() string {
 	return strings.TrimSpace(r.key + " " + r.condition())
 }
 
+// exact is r without anything cut, the same for equal requirements only.
+func (r Requirement) exact() string {
+	return fmt.Sprintf("%s %t %t %q %v %d", r.key, r.complement, r.present, r.values, r.bounds, r.minValues)
+}
+
 // condition is what r asks of its label, without the label's name.
 func (r Requirement) condition() string {
+	if r.Contradictory() {
+		return "contradicts itself"
+	}
 	var parts []string
 	if op := r.Operator(); op != karpenter.OpExists || r.bounds == (bounds{}) {
 		parts = append(parts, string(op))

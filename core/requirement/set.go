@@ -157,3 +157,13 @@ func Combine(left, right []Set) []Set {
 	}
 	return combined
 }
+
+// Identity is a text that is equal for equal sets only. String, which is for people, cuts long lists.
+func (s Set) Identity() string {
+	var text strings.Builder
+	for _, key := range s.Keys() {
+		text.WriteString(s[key].exact())
+		text.WriteByte('\n')
+	}
+	return text.String()
+}

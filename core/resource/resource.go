@@ -24,12 +24,19 @@ func FromList(list corev1.ResourceList) Amounts {
 	return amounts
 }
 
-// Of is the amount of one quantity of the resource called name.
+// most is more than anything has, and little enough that sums of many do not overflow.
+const most = 1 << 55
+
+// Of is the amount of one quantity of the resource called name. Amounts beyond all measure are cut, and
+// there are none below zero.
 func Of(name corev1.ResourceName, quantity resource.Quantity) int64 {
-	if name == corev1.ResourceCPU {
-		return quantity.MilliValue()
+	if quantity.CmpInt64(most/1000) >= 0 && name == corev1.ResourceCPU {
+		return most
 	}
-	return quantity.Value()
+	if name == corev1.ResourceCPU {
+		return max(0, quantity.MilliValue())
+	}
+	return min(max(0, quantity.Value()), most)
 }
 
 // Quantity is the amount of the resource called name as a quantity, in the notation that people
