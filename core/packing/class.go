@@ -3,6 +3,7 @@ package packing
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,26 +192,26 @@ func (p *problem) classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 		key.WriteString(strconv.FormatInt(amount, 36))
 		key.WriteByte(';')
 	}
-	write := func(part any) {
-		// The parts are plain API structs, which always encode, maps in the order of their keys.
-		text, _ := json.Marshal(part)
+	// The wire form of an API struct is the shortest text that is equal for equal ones.
+	write := func(part interface{ Marshal() ([]byte, error) }) {
+		text, _ := part.Marshal()
+		key.WriteString(strconv.Itoa(len(text)))
 		key.Write(text)
-		key.WriteByte(';')
 	}
-	if len(pod.Spec.NodeSelector) > 0 {
-		write(pod.Spec.NodeSelector)
+	for _, label := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
+		key.WriteString(label + "=" + pod.Spec.NodeSelector[label] + ";")
 	}
 	if pod.Spec.Affinity != nil {
 		write(pod.Spec.Affinity)
 	}
-	if len(pod.Spec.Tolerations) > 0 {
-		write(pod.Spec.Tolerations)
+	for i := range pod.Spec.Tolerations {
+		write(&pod.Spec.Tolerations[i])
 	}
-	if len(pod.Spec.TopologySpreadConstraints) > 0 {
-		write(pod.Spec.TopologySpreadConstraints)
+	for i := range pod.Spec.TopologySpreadConstraints {
+		write(&pod.Spec.TopologySpreadConstraints[i])
 	}
 	for _, port := range hostPorts(pod) {
-		write([]any{port.ip, port.port, port.protocol})
+		key.WriteString(port.String())
 	}
 	if len(p.selectable) > 0 {
 		key.WriteString(pod.Namespace)

@@ -12,12 +12,17 @@ type search struct {
 	*problem
 	classes []*class
 	columns []*column
+	// steps is how long a node is filled.
+	steps int
 	// open marks the pools, by position, on whose nodes pods may have to agree on labels.
 	open []bool
 }
 
 func newSearch(p *problem, classes []*class, columns []*column) *search {
-	s := &search{problem: p, classes: classes, columns: columns, open: make([]bool, len(p.pools))}
+	s := &search{problem: p, classes: classes, columns: columns, steps: fillSteps, open: make([]bool, len(p.pools))}
+	if len(classes) > relaxationClasses {
+		s.steps = fillStepsMany
+	}
 	for _, c := range classes {
 		for i := range s.open {
 			s.open[i] = s.open[i] || len(c.rule().perPool[i].open) > 0
@@ -214,7 +219,7 @@ func (s *search) greedy(v *valuation, supply []int64, left []vector) []purchase 
 	for len(queue) > 0 {
 		at := queue[0].column
 		pool := s.columns[at].pool
-		pat, ratio := s.fill(v, at, supply, left[pool], fillSteps)
+		pat, ratio := s.fill(v, at, supply, left[pool], s.steps)
 		if math.IsInf(ratio, 1) {
 			heap.Pop(&queue)
 			continue
@@ -256,8 +261,12 @@ func (o *offers) Pop() any {
 	return last
 }
 
-// fillSteps is how long fill looks for a better node than the greedy one.
-const fillSteps = 200
+// How long fill looks for a better node than the greedy one: less when there are many classes, of which
+// the greedy one makes a full node anyway.
+const (
+	fillSteps     = 200
+	fillStepsMany = 40
+)
 
 // fill works out what a node of the column would carry of the supply, and its price per worth; +Inf
 // when it would carry nothing or the limits forbid it.

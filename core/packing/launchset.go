@@ -104,7 +104,7 @@ func (p *problem) launchOf(n *node, slack vector) Launch {
 	l.Offering = cluster.Offering{InstanceType: cheapest.InstanceType, Zone: cheapest.Zones[0].Zone, CapacityType: capacityType}
 	l.USDPerHour = cheapest.Zones[0].USDPerHour
 	l.Requests = p.amounts(requested)
-	l.Requests.Add(pool.leastOverhead(candidates))
+	l.Requests.Add(pool.leastOverhead(candidates, p.daemons))
 	l.Requirements = pool.requirementsOf(n, candidates, capacityType)
 	return l
 }
@@ -137,7 +137,7 @@ func (p *problem) cheapestSlot(n *node) slot {
 // are tried from the cheapest on, so that most need not be looked at.
 func (p *problem) candidates(n *node, requested, slack vector, capacityType string) []Candidate {
 	pool := p.pools[n.column.pool]
-	var ranked []rankedCandidate
+	ranked := make([]rankedCandidate, 0, maxCandidates+8)
 	for _, t := range pool.byPrice(capacityType) {
 		if len(ranked) >= maxCandidates && pool.least(t, capacityType) > ranked[maxCandidates-1].Zones[0].USDPerHour {
 			break
@@ -177,7 +177,8 @@ func (p *problem) squared(n *node, candidates []Candidate, capacityType string) 
 		}
 		return zones
 	}
-	if p.fillsOut(n, candidates, zonesOf(candidates), capacityType) {
+	tied := slices.ContainsFunc(n.rules, func(r *rule) bool { return len(r.alternatives) > 1 })
+	if !tied || p.fillsOut(n, candidates, zonesOf(candidates), capacityType) {
 		return candidates
 	}
 	zones := zonesOf(candidates[:1])
@@ -275,7 +276,13 @@ func (p *pool) rank(t int, zones []ZonePrice, capacityType string) rankedCandida
 	return r
 }
 
+// zonePrices are the zones of the allowed slots in which the type is had as the capacity type, the cheapest
+// first. The list is shared by all who ask for the same and must not be changed.
 func (p *pool) zonePrices(t int, allowed uint64, capacityType string) []ZonePrice {
+	key := zonePriceKey{t, allowed, capacityType}
+	if known, found := p.zones[key]; found {
+		return known
+	}
 	var zones []ZonePrice
 	for left := allowed; left != 0; left &= left - 1 {
 		at := bits.TrailingZeros64(left)
@@ -284,7 +291,17 @@ func (p *pool) zonePrices(t int, allowed uint64, capacityType string) []ZonePric
 		}
 	}
 	slices.SortStableFunc(zones, func(a, b ZonePrice) int { return cmp.Compare(a.USDPerHour, b.USDPerHour) })
+	if p.zones == nil {
+		p.zones = map[zonePriceKey][]ZonePrice{}
+	}
+	p.zones[key] = zones
 	return zones
+}
+
+type zonePriceKey struct {
+	typ          int
+	allowed      uint64
+	capacityType string
 }
 
 // withinSlack reports whether the type takes no more of the limits than the chosen one and the slack.
@@ -299,7 +316,10 @@ func (p *pool) withinSlack(t int, chosen, slack vector) bool {
 }
 
 // leastOverhead is what DaemonSets ask for on every candidate.
-func (p *pool) leastOverhead(candidates []Candidate) resource.Amounts {
+func (p *pool) leastOverhead(candidates []Candidate, daemons []daemon) resource.Amounts {
+	if len(daemons) == 0 {
+		return nil
+	}
 	chosen := map[string]bool{}
 	for _, c := range candidates {
 		chosen[c.InstanceType] = true

@@ -38,6 +38,7 @@ type pool struct {
 	price [][]float64
 	// priceOrder are the types in stock by price, for each capacity type; worked out when first needed.
 	priceOrder map[string][]int
+	zones      map[zonePriceKey][]ZonePrice
 	// room is what a node of a type offers to pods beside its DaemonSets.
 	room []vector
 	// overhead is what the DaemonSets of a node of a type ask for.
