@@ -16,6 +16,8 @@ func Bound(s *cluster.Snapshot, pods []*corev1.Pod) float64 {
 	p := newProblem(&empty, Options{Pods: pods})
 	for i := range p.pools {
 		p.pools[i].limits = limits{}
+		// The bound is for the instances alone, which is what a fleet's price is reckoned on.
+		p.pools[i].extra = 0
 	}
 	var all []int
 	for i := range p.pools {

@@ -67,7 +67,7 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 			continue
 		}
 		for _, slots := range slotGroups(rules, index, t, pool.byCapacityType(pool.available[t])) {
-			c := &column{pool: index, typ: t, slots: slots, price: pool.cheapest(t, slots), room: pool.room[t], admits: newSet(len(classes))}
+			c := &column{pool: index, typ: t, slots: slots, price: pool.cheapest(t, slots) + pool.extra, room: pool.room[t], admits: newSet(len(classes))}
 			c.capacity = pool.limits.need(pool.types[t].Capacity)
 			for i := range classes {
 				if fits.has(i) && rules[ruleOf[i]].perPool[index].at(t)&slots != 0 {

@@ -31,20 +31,20 @@ func newSearch(p *problem, classes []*class, columns []*column) *search {
 	return s
 }
 
-// cheapest buys patterns under several valuations, and keeps the cheapest result. Of equally many pods
-// placed the lower price wins, then the fewer nodes.
+// nearlyAsCheap is how much dearer a plan with fewer nodes may be and still be preferred.
+const nearlyAsCheap = 1.005
+
+// cheapest buys patterns under several valuations, and keeps the best result: of those that place most pods
+// the cheapest, or one that is nearly as cheap with fewer nodes.
 func (s *search) cheapest() []purchase {
-	var best []purchase
-	bestScore := score{placed: -1}
+	var plans [][]purchase
 	try := func(values []float64, start func(supply []int64, left []vector) []purchase) {
 		v := newValuation(values, len(s.columns))
 		supply, left := s.supply(), s.limitsLeft()
 		bought := start(supply, left)
 		bought = s.repair(v, append(bought, s.greedy(v, supply, left)...))
 		bought = append(bought, s.greedy(v, s.unserved(bought), s.limitsAfter(bought))...)
-		if sc := scoreOf(bought); sc.better(bestScore) {
-			best, bestScore = bought, sc
-		}
+		plans = append(plans, bought)
 	}
 	nothing := func([]int64, []vector) []purchase { return nil }
 	alone := s.aloneValues()
@@ -56,7 +56,24 @@ func (s *search) cheapest() []purchase {
 	} else {
 		try(s.mixedValues(alone), nothing)
 	}
-	return best
+	return choosePlan(plans)
+}
+
+func choosePlan(plans [][]purchase) []purchase {
+	best := 0
+	for i := range plans {
+		if scoreOf(plans[i]).better(scoreOf(plans[best])) {
+			best = i
+		}
+	}
+	cheapest := scoreOf(plans[best])
+	for i := range plans {
+		s := scoreOf(plans[i])
+		if s.placed == cheapest.placed && s.usd <= cheapest.usd*nearlyAsCheap && s.nodes < scoreOf(plans[best]).nodes {
+			best = i
+		}
+	}
+	return plans[best]
 }
 
 // floored keeps values from falling to nothing, so that no class is left out of a plan as worthless.

@@ -103,6 +103,7 @@ func (p *problem) launchOf(n *node, slack vector) Launch {
 	cheapest := candidates[0]
 	l.Offering = cluster.Offering{InstanceType: cheapest.InstanceType, Zone: cheapest.Zones[0].Zone, CapacityType: capacityType}
 	l.USDPerHour = cheapest.Zones[0].USDPerHour
+	l.ExtraUSDPerHour = pool.extra
 	l.Requests = p.amounts(requested)
 	l.Requests.Add(pool.leastOverhead(candidates, p.daemons))
 	l.Requirements = pool.requirementsOf(n, candidates, capacityType)

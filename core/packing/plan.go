@@ -35,6 +35,9 @@ type Launch struct {
 	// Offering is the cheapest of the candidates, on which the plan's cost is reckoned.
 	Offering   cluster.Offering
 	USDPerHour float64
+	// ExtraUSDPerHour is what the node costs beside its instance: its volumes and its NodePool's surcharge.
+	// The plan weighs it, USDPerHour does not hold it.
+	ExtraUSDPerHour float64
 	// Rivals are the NodePools of the same weight that were weighed for it, in upstream's order; the
 	// cheapest plan decided between them.
 	Rivals []string
@@ -73,7 +76,7 @@ type Unplaced struct {
 	Reasons []Reason
 }
 
-// USDPerHour is what the plan's launches cost together.
+// USDPerHour is what the instances of the plan's launches cost together.
 func (p *Plan) USDPerHour() float64 {
 	sum := 0.0
 	for i := range p.Launches {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,9 @@ type pool struct {
 	room []vector
 	// overhead is what the DaemonSets of a node of a type ask for.
 	overhead []resource.Amounts
+	// extra is what a node costs beside its instance, in dollars per hour: its volumes, and what the
+	// NodePool's annotation adds for licences and agents that are billed by host.
+	extra float64
 	// exotic marks the types that are for those who ask for them: see exoticTypes.
 	exotic []bool
 
@@ -116,6 +120,7 @@ func newPools(s *cluster.Snapshot) []*pool {
 				shared[p.class.Name] = index
 			}
 			p.compile(index)
+			p.extra = catalog.VolumesUSDPerHour(p.class) + surcharge(object)
 		}
 		pools = append(pools, p)
 	}
@@ -123,6 +128,16 @@ func newPools(s *cluster.Snapshot) []*pool {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.object.Name, a.object.Name))
 	})
 	return pools
+}
+
+// surcharge is what the NodePool's annotation says that each node costs more. One that cannot be read,
+// which validation refuses, counts nothing.
+func surcharge(object *karpenter.NodePool) float64 {
+	usd, err := strconv.ParseFloat(object.Annotations[wellknown.AnnotationNodeSurcharge], 64)
+	if err != nil || usd < 0 || math.IsInf(usd, 0) || math.IsNaN(usd) {
+		return 0
+	}
+	return usd
 }
 
 // ours reports whether the class is of the kind that Whittle launches for.

@@ -64,12 +64,14 @@ type result struct {
 
 // plannedNode is a node that would be launched.
 type plannedNode struct {
-	NodePool     string   `json:"nodePool"`
-	InstanceType string   `json:"instanceType"`
-	Zone         string   `json:"zone"`
-	CapacityType string   `json:"capacityType"`
-	USDPerHour   float64  `json:"usdPerHour"`
-	Pods         []string `json:"pods"`
+	NodePool     string `json:"nodePool"`
+	InstanceType string `json:"instanceType"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+	// USDPerHour is the instance's price, ExtraUSDPerHour that of its volumes and its NodePool's surcharge.
+	USDPerHour      float64  `json:"usdPerHour"`
+	ExtraUSDPerHour float64  `json:"extraUSDPerHour,omitempty"`
+	Pods            []string `json:"pods"`
 	// Candidates are the instance types EC2 could choose from, cheapest first.
 	Candidates []string `json:"candidates"`
 }
@@ -157,7 +159,8 @@ func resultOf(plan *packing.Plan) *result {
 	for _, launch := range plan.Launches {
 		node := plannedNode{
 			NodePool: launch.NodePool.Name, InstanceType: launch.Offering.InstanceType, Zone: launch.Offering.Zone,
-			CapacityType: launch.Offering.CapacityType, USDPerHour: launch.USDPerHour, Pods: podKeys(launch.Pods),
+			CapacityType: launch.Offering.CapacityType, USDPerHour: launch.USDPerHour,
+			ExtraUSDPerHour: round(launch.ExtraUSDPerHour), Pods: podKeys(launch.Pods),
 		}
 		for _, candidate := range launch.Candidates {
 			node.Candidates = append(node.Candidates, candidate.InstanceType)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +23,23 @@ func (p *NodePool) Validate() field.ErrorList {
 	if weight := p.Spec.Weight; weight != nil && (*weight < 1 || *weight > 100) {
 		errs = append(errs, field.Invalid(spec.Child("weight"), *weight, "must be 1 to 100"))
 	}
+	errs = append(errs, validateNumbers(p.Annotations)...)
 	return append(errs, p.Spec.validateStatic(spec)...)
+}
+
+// validateNumbers checks the annotations of Whittle's own that hold numbers.
+func validateNumbers(annotations map[string]string) field.ErrorList {
+	path := field.NewPath("metadata", "annotations")
+	var errs field.ErrorList
+	check := func(key string, most float64, want string) {
+		text, set := annotations[key]
+		if n, err := strconv.ParseFloat(text, 64); set && (err != nil || !(n >= 0 && n <= most)) {
+			errs = append(errs, field.Invalid(path.Key(key), text, "want "+want))
+		}
+	}
+	check(wellknown.AnnotationNodeSurcharge, 1000, "dollars per hour and node, such as \"0.02\"")
+	check(wellknown.AnnotationSpotPercent, 100, "a percentage from 0 to 100, such as \"70\"")
+	return errs
 }
 
 // ValidateUpdate reports what may not change from old to p.
