@@ -19,6 +19,7 @@ func FromManifests(objects manifest.Objects) *Snapshot {
 		PersistentVolumes:    pointers(objects.PersistentVolumes),
 		VolumeClaims:         pointers(objects.PersistentVolumeClaims),
 		StorageClasses:       pointers(objects.StorageClasses),
+		CSINodes:             pointers(objects.CSINodes),
 		Namespaces:           pointers(objects.Namespaces),
 	}
 	for _, claim := range s.VolumeClaims {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -36,6 +37,66 @@ func (s *Snapshot) Volumes() Volumes {
 	}
 	return v
 }
+
+// Attachments counts the volumes of the pod that a CSI driver has to attach to its node, by driver. A claim
+// that several pods of a node share is counted for each of them.
+func (v Volumes) Attachments(pod *corev1.Pod) map[string]int64 {
+	var counts map[string]int64
+	for i := range pod.Spec.Volumes {
+		driver := v.driver(pod, &pod.Spec.Volumes[i])
+		if driver == "" {
+			continue
+		}
+		if counts == nil {
+			counts = map[string]int64{}
+		}
+		counts[driver]++
+	}
+	return counts
+}
+
+// driver is the CSI driver that attaches the volume; empty for one that is not attached.
+func (v Volumes) driver(pod *corev1.Pod, volume *corev1.Volume) string {
+	var claim *corev1.PersistentVolumeClaim
+	var template *corev1.PersistentVolumeClaimTemplate
+	switch {
+	case volume.PersistentVolumeClaim != nil:
+		claim = v.claims[types.NamespacedName{Namespace: pod.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}]
+	case volume.Ephemeral != nil:
+		claim = v.claims[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name + "-" + volume.Name}]
+		template = volume.Ephemeral.VolumeClaimTemplate
+	}
+	class := ""
+	switch {
+	case claim != nil && claim.Spec.VolumeName != "":
+		if bound := v.volumes[claim.Spec.VolumeName]; bound != nil && bound.Spec.CSI != nil {
+			return bound.Spec.CSI.Driver
+		}
+		return ""
+	case claim != nil:
+		class = className(claim.Annotations, claim.Spec.StorageClassName)
+	case template != nil:
+		class = className(template.Annotations, template.Spec.StorageClassName)
+	}
+	if known := v.classes[class]; known != nil {
+		return csiDriver(known.Provisioner)
+	}
+	return ""
+}
+
+// csiDriver is the driver to which Kubernetes hands an in-tree provisioner's volumes.
+func csiDriver(provisioner string) string {
+	if provisioner == "kubernetes.io/aws-ebs" {
+		return DriverEBS
+	}
+	if strings.HasPrefix(provisioner, "kubernetes.io/") {
+		return ""
+	}
+	return provisioner
+}
+
+// DriverEBS is the CSI driver of EBS volumes.
+const DriverEBS = "ebs.csi.aws.com"
 
 // Requirements are the ways in which the pod's volumes constrain its node: one of the returned sets
 // must hold; none means any node will do. An error says why no node can help until the volume is

@@ -12,7 +12,6 @@ import (
 
 	"whittle/core/cluster"
 	"whittle/core/requirement"
-	"whittle/core/resource"
 )
 
 // class is the pods that look the same to the scheduler: what is decided for one holds for all.
@@ -99,7 +98,7 @@ func (p *problem) addPods(pods []*corev1.Pod) {
 		key := p.classKey(pod, volumes)
 		c := byKey[key]
 		if c == nil {
-			c = &class{key: key, pod: pod, requests: p.vector(resource.PodRequests(pod)), levels: p.levelsOf(pod, volumes)}
+			c = &class{key: key, pod: pod, requests: p.vector(p.requestsOf(pod)), levels: p.levelsOf(pod, volumes)}
 			byKey[key] = c
 			p.roots = append(p.roots, c)
 		}
@@ -107,6 +106,7 @@ func (p *problem) addPods(pods []*corev1.Pod) {
 	}
 	p.sortTerms()
 	p.crowdHosts()
+	p.shareSpot()
 	for _, c := range p.roots {
 		c.roles = p.rolesOf(c)
 		p.keepPromises(c, planned)
@@ -188,7 +188,7 @@ func (p *problem) sortClasses() {
 // classKey is equal for pods that look the same to the scheduler.
 func (p *problem) classKey(pod *corev1.Pod, volumes []requirement.Set) string {
 	var key strings.Builder
-	for _, amount := range p.vector(resource.PodRequests(pod)) {
+	for _, amount := range p.vector(p.requestsOf(pod)) {
 		key.WriteString(strconv.FormatInt(amount, 36))
 		key.WriteByte(';')
 	}

@@ -60,10 +60,14 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 			anchors.add(i)
 		}
 	}
+	asked := pool.varieties()
+	if p.bestEffort {
+		asked = nil
+	}
 	var columns []*column
 	for t := range pool.types {
 		fits := fitting(pool, t, classes, bearable)
-		if fits.empty() {
+		if fits.empty() || !pool.varied(t, asked) {
 			continue
 		}
 		for _, slots := range slotGroups(rules, index, t, pool.byCapacityType(pool.available[t])) {

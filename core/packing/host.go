@@ -46,6 +46,7 @@ func (p *problem) newHost(h cluster.Host) *host {
 	result.room = p.vector(h.Allocatable())
 	p.vector(h.Requested()).take(result.room, 1)
 	p.vector(p.awaited(h)).take(result.room, 1)
+	p.placesOfHost(h, result.room)
 	return result
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -105,8 +106,13 @@ func (p *problem) launchOf(n *node, slack vector) Launch {
 	l.USDPerHour = cheapest.Zones[0].USDPerHour
 	l.ExtraUSDPerHour = pool.extra
 	l.Requests = p.amounts(requested)
+	for name := range l.Requests {
+		if strings.HasPrefix(string(name), attachablePrefix) {
+			delete(l.Requests, name)
+		}
+	}
 	l.Requests.Add(pool.leastOverhead(candidates, p.daemons))
-	l.Requirements = pool.requirementsOf(n, candidates, capacityType)
+	l.Requirements, l.MinValuesRelaxed = pool.relaxed(pool.requirementsOf(n, candidates, capacityType), candidates)
 	return l
 }
 
@@ -139,28 +145,50 @@ func (p *problem) cheapestSlot(n *node) slot {
 func (p *problem) candidates(n *node, requested, slack vector, capacityType string) []Candidate {
 	pool := p.pools[n.column.pool]
 	ranked := make([]rankedCandidate, 0, maxCandidates+8)
+	asked := pool.varieties()
 	for _, t := range pool.byPrice(capacityType) {
-		if len(ranked) >= maxCandidates && pool.least(t, capacityType) > ranked[maxCandidates-1].Zones[0].USDPerHour {
+		if len(asked) == 0 && len(ranked) >= maxCandidates && pool.least(t, capacityType) > pool.dearest(ranked, capacityType) {
 			break
 		}
 		if pool.exotic[t] && !pool.exotic[n.column.typ] || !requested.fits(pool.room[t]) {
 			continue
 		}
-		allowed := pool.available[t]
-		for _, r := range n.rules {
-			allowed &= r.perPool[n.column.pool].at(t)
-		}
+		allowed := n.allowedAt(pool, t)
 		if allowed == 0 || !pool.withinSlack(t, n.column.capacity, slack) {
 			continue
 		}
 		if zones := pool.zonePrices(t, allowed, capacityType); len(zones) > 0 {
 			ranked = append(ranked, pool.rank(t, zones, capacityType))
-			if len(ranked) == maxCandidates {
+			if len(asked) == 0 && len(ranked) == maxCandidates {
 				slices.SortFunc(ranked, rankedCandidate.compare)
 			}
 		}
 	}
+	if len(asked) > 0 {
+		slices.SortFunc(ranked, rankedCandidate.compare)
+		ranked = pool.chooseVaried(ranked, asked)
+	} else if capacityType == wellknown.CapacityTypeSpot {
+		ranked = mixed(ranked)
+	}
 	return cheapestFirst(ranked)
+}
+
+// dearest is the price beyond which no further type can become a candidate.
+func (p *pool) dearest(ranked []rankedCandidate, capacityType string) float64 {
+	last := ranked[maxCandidates-1].Zones[0].USDPerHour
+	if capacityType == wellknown.CapacityTypeSpot {
+		return max(last, ranked[0].Zones[0].USDPerHour*familiarPrice)
+	}
+	return last
+}
+
+// allowedAt are the slots in stock in which type t satisfies all the node's rules.
+func (n *node) allowedAt(p *pool, t int) uint64 {
+	allowed := p.available[t]
+	for _, r := range n.rules {
+		allowed &= r.perPool[n.column.pool].at(t)
+	}
+	return allowed
 }
 
 // squared leaves of the candidates those whose every zone goes with every type: a NodeClaim asks for a list
@@ -241,11 +269,38 @@ func (p *pool) least(t int, capacityType string) float64 {
 // newer generation, then by name. It keeps as many as a launch may name.
 func cheapestFirst(ranked []rankedCandidate) []Candidate {
 	slices.SortFunc(ranked, rankedCandidate.compare)
-	candidates := make([]Candidate, min(len(ranked), maxCandidates))
+	ranked = ranked[:min(len(ranked), maxCandidates)]
+	candidates := make([]Candidate, len(ranked))
 	for i := range candidates {
 		candidates[i] = ranked[i].Candidate
 	}
 	return candidates
+}
+
+// familiarPrice is how much dearer than the cheapest a Spot candidate of a family that is not there yet may be
+// and still be taken before another of a family that is.
+const familiarPrice = 1.15
+
+// mixed leaves the candidates of a Spot launch with as many families as their prices allow: the pools of
+// capacity behind them differ, and so the interruptions.
+func mixed(ranked []rankedCandidate) []rankedCandidate {
+	if len(ranked) <= maxCandidates {
+		return ranked
+	}
+	slices.SortFunc(ranked, rankedCandidate.compare)
+	limit := ranked[0].Zones[0].USDPerHour * familiarPrice
+	seen := map[string]bool{}
+	var first, rest []rankedCandidate
+	for _, r := range ranked {
+		family, _, _ := strings.Cut(r.InstanceType, ".")
+		if r.Zones[0].USDPerHour <= limit && !seen[family] {
+			seen[family] = true
+			first = append(first, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return append(first, rest...)[:maxCandidates]
 }
 
 type rankedCandidate struct {

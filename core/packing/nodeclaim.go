@@ -51,6 +51,9 @@ func (l *Launch) NodeClaim() *karpenter.NodeClaim {
 		claim.Annotations = map[string]string{}
 	}
 	claim.Annotations[wellknown.AnnotationPlannedPods] = strings.Join(l.podKeys(), ",")
+	if l.MinValuesRelaxed {
+		claim.Annotations[wellknown.AnnotationMinValuesRelaxed] = "true"
+	}
 	claim.Annotations[wellknown.AnnotationNodePoolHash] = l.NodePool.Hash()
 	claim.Annotations[wellknown.AnnotationNodePoolHashVersion] = wellknown.HashVersion
 	claim.Annotations[wellknown.AnnotationNodeClassHash] = l.NodeClass.Hash()

@@ -47,6 +47,8 @@ type Launch struct {
 	Requirements requirement.Set
 	// Earlier are the UIDs of NodeClaims that exist and were planned for any of the pods.
 	Earlier []types.UID
+	// MinValuesRelaxed says that the NodePool's minValues were lowered to what there is.
+	MinValuesRelaxed bool
 	// Requests of the pods, DaemonSets included.
 	Requests resource.Amounts
 	Pods     []*corev1.Pod

@@ -20,6 +20,8 @@ type Options struct {
 	Pods []*corev1.Pod
 	// Without names hosts that are to be thought away, as if they were gone already.
 	Without map[string]bool
+	// BestEffortMinValues lowers minValues to the variety there is instead of leaving pods unplaced.
+	BestEffortMinValues bool
 	// IgnorePreferences has preferred affinities and ScheduleAnyway spreads count for nothing.
 	IgnorePreferences bool
 }
@@ -66,6 +68,7 @@ type problem struct {
 	// moving are the pods under decision that still run somewhere.
 	moving            map[types.UID]bool
 	ignorePreferences bool
+	bestEffort        bool
 
 	placements []Placement
 	unplaced   []Unplaced
@@ -111,6 +114,7 @@ func newProblem(s *cluster.Snapshot, options Options) *problem {
 	p := &problem{
 		snapshot: s, volumes: s.Volumes(), rules: map[string]*rule{}, terms: newTermSet(s),
 		moving: map[types.UID]bool{}, ignorePreferences: options.IgnorePreferences,
+		bestEffort: options.BestEffortMinValues,
 	}
 	p.pools = newPools(s)
 	all := s.Hosts()
@@ -127,6 +131,7 @@ func newProblem(s *cluster.Snapshot, options Options) *problem {
 	p.daemons = newDaemons(s)
 	p.selectable = selectableLabels(s, pods)
 	p.names = resourceNames(pods, p.daemons)
+	p.names = append(p.names, p.attachables(pods)...)
 	for _, pool := range p.pools {
 		pool.limits = newLimits(pool, all, options.Without)
 		p.roomOfTypes(pool)
@@ -238,6 +243,20 @@ func resourceNames(pods []*corev1.Pod, daemons []daemon) []corev1.ResourceName {
 	return append(names, others...)
 }
 
+// attachables are the drivers whose volumes the pods have, as resources.
+func (p *problem) attachables(pods []*corev1.Pod) []corev1.ResourceName {
+	seen := map[corev1.ResourceName]bool{}
+	for _, pod := range pods {
+		if len(pod.Spec.Volumes) == 0 {
+			continue
+		}
+		for driver := range p.volumes.Attachments(pod) {
+			seen[attachable(driver)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
 // noteNames adds the resources that the pod's requests name.
 func noteNames(seen map[corev1.ResourceName]bool, others *[]corev1.ResourceName, pod *corev1.Pod) {
 	note := func(list corev1.ResourceList) {
@@ -283,6 +302,7 @@ func (p *problem) roomOfTypes(pool *pool) {
 	pool.overhead = make([]resource.Amounts, len(pool.types))
 	for t := range pool.types {
 		pool.room[t] = p.vector(pool.types[t].Allocatable)
+		p.placesOfType(&pool.types[t], pool.room[t])
 		pool.overhead[t] = resource.Amounts{}
 	}
 	for i := range p.daemons {

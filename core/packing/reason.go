@@ -33,6 +33,8 @@ const (
 	// RuleTopology means that a topology spread, a pod affinity or anti-affinity, or a host port leaves no
 	// place.
 	RuleTopology Rule = "topology"
+	// RuleMinValues means that too few kinds of instance types fit.
+	RuleMinValues Rule = "minValues"
 	// RuleLimit means that the NodePool's limits leave no room for a node that fits.
 	RuleLimit Rule = "limit"
 )
@@ -87,6 +89,9 @@ func (p *problem) whyNot(c *class, index int) (Rule, string) {
 		return RuleResources, p.nearestMiss(c, index)
 	case inStock == 0:
 		return RuleCapacity, fmt.Sprintf("%d instance types fit, but EC2 has no capacity for any of their offerings now", fits)
+	}
+	if message := p.whyTooAlike(c, index); message != "" {
+		return RuleMinValues, message
 	}
 	if message := p.whyNowhere(c, pool); message != "" {
 		return RuleTopology, message

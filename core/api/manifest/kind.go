@@ -46,6 +46,7 @@ func kinds() []kind {
 		read("v1", "PersistentVolumeClaim", func(o *Objects) *[]corev1.PersistentVolumeClaim { return &o.PersistentVolumeClaims }),
 		read("v1", "PersistentVolume", func(o *Objects) *[]corev1.PersistentVolume { return &o.PersistentVolumes }),
 		read("storage.k8s.io/v1", "StorageClass", func(o *Objects) *[]storagev1.StorageClass { return &o.StorageClasses }),
+		read("storage.k8s.io/v1", "CSINode", func(o *Objects) *[]storagev1.CSINode { return &o.CSINodes }),
 		read("policy/v1", "PodDisruptionBudget", func(o *Objects) *[]policyv1.PodDisruptionBudget { return &o.PodDisruptionBudgets }),
 		read("v1", "Namespace", func(o *Objects) *[]corev1.Namespace { return &o.Namespaces }),
 		read("scheduling.k8s.io/v1", "PriorityClass", func(o *Objects) *[]schedulingv1.PriorityClass { return &o.PriorityClasses }),

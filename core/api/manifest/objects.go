@@ -30,6 +30,7 @@ type Objects struct {
 	PersistentVolumeClaims []corev1.PersistentVolumeClaim
 	PersistentVolumes      []corev1.PersistentVolume
 	StorageClasses         []storagev1.StorageClass
+	CSINodes               []storagev1.CSINode
 	PodDisruptionBudgets   []policyv1.PodDisruptionBudget
 	Namespaces             []corev1.Namespace
 	PriorityClasses        []schedulingv1.PriorityClass
@@ -66,6 +67,7 @@ func (o *Objects) Add(other Objects) {
 	o.PersistentVolumeClaims = append(o.PersistentVolumeClaims, other.PersistentVolumeClaims...)
 	o.PersistentVolumes = append(o.PersistentVolumes, other.PersistentVolumes...)
 	o.StorageClasses = append(o.StorageClasses, other.StorageClasses...)
+	o.CSINodes = append(o.CSINodes, other.CSINodes...)
 	o.PodDisruptionBudgets = append(o.PodDisruptionBudgets, other.PodDisruptionBudgets...)
 	o.Namespaces = append(o.Namespaces, other.Namespaces...)
 	o.PriorityClasses = append(o.PriorityClasses, other.PriorityClasses...)
