@@ -16,6 +16,8 @@ type column struct {
 	price    float64
 	room     vector
 	capacity vector
+	// reserved marks a column that takes of a capacity reservation, of which there is only so much.
+	reserved bool
 	// admits are the search's classes that a node of the column may carry.
 	admits set
 	// anchors are nil, or the classes of which a node must carry one: an exotic type is bought for those
@@ -73,6 +75,7 @@ func (p *problem) columnsOf(index int, classes []*class) []*column {
 		for _, slots := range slotGroups(rules, index, t, pool.byCapacityType(pool.available[t])) {
 			c := &column{pool: index, typ: t, slots: slots, price: pool.cheapest(t, slots) + pool.extra, room: pool.room[t], admits: newSet(len(classes))}
 			c.capacity = pool.limits.need(pool.types[t].Capacity)
+			c.reserved = pool.limits.reserve(c.capacity, pool.slots[bits.TrailingZeros64(slots)])
 			for i := range classes {
 				if fits.has(i) && rules[ruleOf[i]].perPool[index].at(t)&slots != 0 {
 					c.admits.add(i)
@@ -164,17 +167,22 @@ func slotGroups(rules []*rule, pool, t int, groups []uint64) []uint64 {
 	return groups
 }
 
-// byCapacityType splits slots by capacity type, since a launch is for one.
+// alike are the slots with the capacity type and the reservation of one.
+func (p *pool) alike(one int) uint64 {
+	word := uint64(0)
+	for i, s := range p.slots {
+		if s.capacityType == p.slots[one].capacityType && s.reservationID == p.slots[one].reservationID {
+			word |= 1 << i
+		}
+	}
+	return word
+}
+
+// byCapacityType splits slots by capacity type and reservation, since a launch is for one.
 func (p *pool) byCapacityType(slots uint64) []uint64 {
 	var groups []uint64
 	for slots != 0 {
-		first := p.slots[bits.TrailingZeros64(slots)].capacityType
-		group := uint64(0)
-		for left := slots; left != 0; left &= left - 1 {
-			if p.slots[bits.TrailingZeros64(left)].capacityType == first {
-				group |= left & -left
-			}
-		}
+		group := slots & p.alike(bits.TrailingZeros64(slots))
 		groups = append(groups, group)
 		slots &^= group
 	}
@@ -203,7 +211,7 @@ func undominated(columns []*column) []*column {
 // beats reports whether the column offers at least what the other does for at most what it takes; the
 // caller knows that it costs no more.
 func (c *column) beats(o *column) bool {
-	if c.pool != o.pool || c.anchors != nil && o.anchors == nil {
+	if c.pool != o.pool || c.reserved != o.reserved || c.anchors != nil && o.anchors == nil {
 		return false
 	}
 	for i := range c.room {

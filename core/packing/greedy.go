@@ -161,7 +161,7 @@ func (s *search) aloneValues() []float64 {
 	for i, c := range s.classes {
 		least := math.Inf(1)
 		for _, column := range s.columns {
-			if column.admits.has(i) && column.anchored([]take{{class: i}}) {
+			if column.admits.has(i) && !column.reserved && column.anchored([]take{{class: i}}) {
 				least = min(least, column.price/float64(s.alone(column, c)))
 			}
 		}

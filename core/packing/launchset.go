@@ -184,7 +184,7 @@ func (p *pool) dearest(ranked []rankedCandidate, capacityType string) float64 {
 
 // allowedAt are the slots in stock in which type t satisfies all the node's rules.
 func (n *node) allowedAt(p *pool, t int) uint64 {
-	allowed := p.available[t]
+	allowed := p.available[t] & p.alike(bits.TrailingZeros64(n.slots))
 	for _, r := range n.rules {
 		allowed &= r.perPool[n.column.pool].at(t)
 	}
@@ -410,6 +410,9 @@ func (p *pool) requirementsOf(n *node, candidates []Candidate, capacityType stri
 				zones = append(zones, z.Zone)
 			}
 		}
+	}
+	if id := p.slots[bits.TrailingZeros64(n.slots)].reservationID; id != "" {
+		set.Add(requirement.New(wellknown.LabelReservationID, karpenter.OpIn, id))
 	}
 	set.Add(
 		requirement.New(corev1.LabelInstanceTypeStable, karpenter.OpIn, types...),

@@ -326,6 +326,8 @@ type limits struct {
 	remaining vector
 	// used is what its nodes have now, for the explanation.
 	used resource.Amounts
+	// reservations are capacity reservations, of which remaining holds the counts after those of names.
+	reservations []string
 }
 
 func newLimits(p *pool, hosts []cluster.Host, without map[string]bool) limits {
@@ -349,12 +351,50 @@ func newLimits(p *pool, hosts []cluster.Host, without map[string]bool) limits {
 	for _, name := range l.names {
 		l.remaining = append(l.remaining, resource.Of(name, p.object.Spec.Limits[name])-l.used[name])
 	}
+	l.addReservations(p, hosts)
 	return l
+}
+
+// addReservations counts what the pool's capacity reservations still have: what EC2 says, less the claims
+// that are on their way there.
+func (l *limits) addReservations(p *pool, hosts []cluster.Host) {
+	counts := map[string]int64{}
+	for t := range p.types {
+		for _, offering := range p.types[t].Offerings {
+			if offering.ReservationID != "" && offering.Available {
+				counts[offering.ReservationID] = int64(offering.Reserved)
+			}
+		}
+	}
+	for _, h := range hosts {
+		if h.Claim == nil || h.Launched() {
+			continue
+		}
+		for _, r := range h.Claim.Spec.Requirements {
+			if r.Key == wellknown.LabelReservationID && len(r.Values) == 1 {
+				counts[r.Values[0]]--
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(counts)) {
+		l.reservations = append(l.reservations, id)
+		l.remaining = append(l.remaining, counts[id])
+	}
+}
+
+// reserve adds to a need what a node in the slot takes of its reservation, and reports whether it has one.
+func (l *limits) reserve(need vector, s slot) bool {
+	at := slices.Index(l.reservations, s.reservationID)
+	if s.reservationID == "" || at < 0 {
+		return false
+	}
+	need[len(l.names)+at] = 1
+	return true
 }
 
 // need is what a node of the type takes of the limits.
 func (l *limits) need(capacity resource.Amounts) vector {
-	v := make(vector, len(l.names))
+	v := make(vector, len(l.names)+len(l.reservations))
 	for i, name := range l.names {
 		v[i] = capacity[name]
 		if name == wellknown.ResourceNodes {

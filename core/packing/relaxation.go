@@ -86,6 +86,9 @@ func (r *relaxation) extend(steps int) bool {
 	supply := r.supply()
 	found := false
 	for at, column := range r.columns {
+		if column.reserved {
+			continue
+		}
 		r.work += stepWork*steps/4 + len(r.classes)*len(r.names)*8
 		if pat, ratio := r.fill(v, at, supply, column.capacity, steps); ratio < 1-1e-6 {
 			r.known = append(r.known, pat)
@@ -101,7 +104,7 @@ func (r *relaxation) start() {
 		class := r.classes[i]
 		best, count, price := -1, int64(0), math.Inf(1)
 		for j, column := range r.columns {
-			if !column.admits.has(i) || !column.anchored([]take{{class: i}}) {
+			if !column.admits.has(i) || column.reserved || !column.anchored([]take{{class: i}}) {
 				continue
 			}
 			n := min(r.alone(column, class), int64(len(class.pods)))

@@ -102,7 +102,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"kind in other letters", "apiVersion: karpenter.sh/v1\nkind: Nodepool", []string{"f: document 1 (Nodepool): karpenter.sh/v1 Nodepool is not read, want apiVersion: karpenter.sh/v1 and kind: NodePool"}},
 		{"kind of another group", "apiVersion: extensions/v1beta1\nkind: Deployment", []string{"f: document 1 (Deployment): extensions/v1beta1 Deployment is not read, want apiVersion: apps/v1 and kind: Deployment"}},
 		{"unknown kind", "apiVersion: v1\nkind: Event", []string{
-			"f: document 1 (Event): v1 Event is not read, want one of NodePool, NodeClaim, EC2NodeClass, Deployment, StatefulSet, ReplicaSet, DaemonSet, Job, Pod, Node, PersistentVolumeClaim, PersistentVolume, StorageClass, PodDisruptionBudget, Namespace, PriorityClass, ConfigMap, Service, ServiceAccount",
+			"f: document 1 (Event): v1 Event is not read, want one of NodePool, NodeClaim, EC2NodeClass, Deployment, StatefulSet, ReplicaSet, DaemonSet, Job, Pod, Node, PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, PodDisruptionBudget, Namespace, PriorityClass, ConfigMap, Service, ServiceAccount",
 		}},
 		{"a machine", "apiVersion: karpenter.sh/v1alpha5\nkind: Machine", []string{"f: document 1 (Machine): karpenter.sh/v1alpha5 Machine became NodeClaim: leave it out, since NodeClaims are made from NodePools"}},
 		{"an old class", "apiVersion: karpenter.k8s.aws/v1beta1\nkind: EC2NodeClass", []string{"f: document 1 (EC2NodeClass): karpenter.k8s.aws/v1beta1 EC2NodeClass is no longer read: write apiVersion: karpenter.k8s.aws/v1, with amiSelectorTerms such as [{alias: al2023@latest}]"}},
