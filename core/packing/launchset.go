@@ -32,6 +32,7 @@ func (p *problem) plan() *Plan {
 		l.Earlier = earlier(promised, l.Pods)
 		plan.Launches = append(plan.Launches, l)
 	}
+	plan.Launches = append(plan.Launches, p.staticLaunches()...)
 	for _, c := range p.roots {
 		if len(c.pods) == 0 {
 			continue

@@ -99,6 +99,7 @@ func (p *Plan) sort() {
 			cmp.Compare(a.Offering.InstanceType, b.Offering.InstanceType),
 			cmp.Compare(len(b.Pods), len(a.Pods)),
 			slices.CompareFunc(a.Pods, b.Pods, comparePods),
+			slices.Compare(a.Earlier, b.Earlier),
 		)
 	})
 	slices.SortFunc(p.Placements, func(a, b Placement) int { return comparePods(a.Pod, b.Pod) })

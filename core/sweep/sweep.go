@@ -17,6 +17,7 @@ import (
 	"whittle/core/cluster"
 	"whittle/core/disruption"
 	"whittle/core/notice"
+	"whittle/core/packing"
 	"whittle/events"
 )
 
@@ -166,8 +167,11 @@ func (h *Handler) passOn(ctx context.Context, s *cluster.Snapshot) error {
 	for _, pod := range s.Pods {
 		waiting = waiting || cluster.Provisionable(pod)
 	}
+	for _, pool := range s.NodePools {
+		waiting = waiting || packing.Missing(s, pool.Name) > 0
+	}
 	if waiting {
-		failures = append(failures, h.wake(ctx, s, "pods without a node"))
+		failures = append(failures, h.wake(ctx, s, "pods without a node, or a static NodePool that lacks some"))
 	}
 	return errors.Join(failures...)
 }
