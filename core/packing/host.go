@@ -47,6 +47,9 @@ func (p *problem) newHost(h cluster.Host) *host {
 	p.vector(h.Requested()).take(result.room, 1)
 	p.vector(p.awaited(h)).take(result.room, 1)
 	p.placesOfHost(h, result.room)
+	for _, pod := range p.nominated[h.Name()] {
+		p.vector(p.requestsOf(pod)).take(result.room, 1)
+	}
 	return result
 }
 

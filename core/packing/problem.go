@@ -66,7 +66,9 @@ type problem struct {
 	// selectable are the labels of pods that any term's selector looks at.
 	selectable []string
 	// moving are the pods under decision that still run somewhere.
-	moving            map[types.UID]bool
+	moving map[types.UID]bool
+	// nominated are pods that kube-scheduler has promised room on a node, by node, and not bound yet.
+	nominated         map[string][]*corev1.Pod
 	ignorePreferences bool
 	bestEffort        bool
 
@@ -117,6 +119,7 @@ func newProblem(s *cluster.Snapshot, options Options) *problem {
 		bestEffort: options.BestEffortMinValues,
 	}
 	p.pools = newPools(s)
+	p.nominated = nominatedPods(s)
 	all := s.Hosts()
 	pods := options.Pods
 	if pods == nil {
@@ -143,6 +146,17 @@ func newProblem(s *cluster.Snapshot, options Options) *problem {
 	}
 	p.addPods(pods)
 	return p
+}
+
+// nominatedPods are the pods that kube-scheduler has nominated to a node, by node.
+func nominatedPods(s *cluster.Snapshot) map[string][]*corev1.Pod {
+	nominated := map[string][]*corev1.Pod{}
+	for _, pod := range s.Pods {
+		if name := pod.Status.NominatedNodeName; name != "" && pod.Spec.NodeName == "" && !cluster.Terminal(pod) {
+			nominated[name] = append(nominated[name], pod)
+		}
+	}
+	return nominated
 }
 
 // pendingPods are the pods that wait for a node and those that will, because theirs is going away.
