@@ -110,7 +110,26 @@ func (p *problem) addPods(pods []*corev1.Pod) {
 	for _, c := range p.roots {
 		c.roles = p.rolesOf(c)
 		p.keepPromises(c, planned)
+		c.pods = interleaved(c.pods)
 	}
+}
+
+// interleaved puts the pods of different owners in turns, so that nodes, which are filled in this order, get
+// as few replicas of one owner as the plan allows.
+func interleaved(pods []*corev1.Pod) []*corev1.Pod {
+	groups := byOwner(pods)
+	if len(groups) < 2 {
+		return pods
+	}
+	mixed := make([]*corev1.Pod, 0, len(pods))
+	for round := 0; len(mixed) < len(pods); round++ {
+		for _, group := range groups {
+			if round < len(group) {
+				mixed = append(mixed, group[round])
+			}
+		}
+	}
+	return mixed
 }
 
 // keepPromises puts pods on the hosts whose NodeClaims were planned for them.

@@ -6,9 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whittle/core/api/aws"
 	"whittle/core/api/karpenter"
+	"whittle/core/api/wellknown"
 	"whittle/core/cluster"
 	"whittle/core/packing"
 	"whittle/core/resource"
@@ -77,5 +79,51 @@ func TestRoomThatKubeSchedulerHasPromisedIsTaken(t *testing.T) {
 	plan := packing.Solve(s, packing.Options{})
 	if len(plan.Launches) != 1 || len(plan.Placements) != 0 {
 		t.Errorf("%d launches and %d placements, want 1 and none: node-a is promised to another pod", len(plan.Launches), len(plan.Placements))
+	}
+}
+
+func TestReplicasOfOneOwnerAreSpreadOverNodesThatAreEqual(t *testing.T) {
+	var pods []*corev1.Pod
+	for _, owner := range []string{"api", "web"} {
+		for i := range 2 {
+			pod := pendingPod(fmt.Sprintf("%s-%d", owner, i), resource.Amounts{corev1.ResourceCPU: 900})
+			pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: new(true)}}
+			pods = append(pods, pod)
+		}
+	}
+	s := smallSnapshot(t, pods...)
+	s.NodePools[0].Spec.Template.Spec.Requirements = append(s.NodePools[0].Spec.Template.Spec.Requirements, instanceTypes("c6a.large"))
+	plan := packing.Solve(s, packing.Options{})
+	if len(plan.Launches) != 2 {
+		t.Fatalf("%d nodes, want 2", len(plan.Launches))
+	}
+	for _, l := range plan.Launches {
+		if len(l.Pods) == 2 && l.Pods[0].OwnerReferences[0].UID == l.Pods[1].OwnerReferences[0].UID {
+			t.Errorf("both replicas of %s are on one node", l.Pods[0].OwnerReferences[0].Name)
+		}
+	}
+}
+
+func TestMinValuesAreLoweredWithBestEffort(t *testing.T) {
+	s := smallSnapshot(t, pendingPod("web", resource.Amounts{corev1.ResourceCPU: 500, corev1.ResourceMemory: 1 << 30}))
+	families := karpenter.Requirement{Key: wellknown.LabelFamily, Operator: karpenter.OpIn, Values: []string{"c6a", "m6a", "nosuch"}, MinValues: new(3)}
+	s.NodePools[0].Spec.Template.Spec.Requirements = append(s.NodePools[0].Spec.Template.Spec.Requirements, families)
+
+	strict := packing.Solve(s, packing.Options{})
+	if len(strict.Launches) != 0 || strict.Unplaced[0].Reasons[0].Rule != packing.RuleMinValues {
+		t.Errorf("strict: %d launches, want none for want of variety: %v", len(strict.Launches), strict.Unplaced)
+	}
+	plan := packing.Solve(s, packing.Options{BestEffortMinValues: true})
+	if len(plan.Launches) != 1 || !plan.Launches[0].MinValuesRelaxed {
+		t.Fatalf("best effort: %d launches, want one with minValues relaxed", len(plan.Launches))
+	}
+	claim := plan.Launches[0].NodeClaim()
+	for _, r := range claim.Spec.Requirements {
+		if r.Key == wellknown.LabelFamily && *r.MinValues != 2 {
+			t.Errorf("the claim asks for %d families, want the 2 there are", *r.MinValues)
+		}
+	}
+	if claim.Annotations[wellknown.AnnotationMinValuesRelaxed] != "true" {
+		t.Errorf("the claim does not say that its minValues were relaxed")
 	}
 }
