@@ -113,7 +113,9 @@ func newPools(s *cluster.Snapshot) []*pool {
 		p.template = templateRequirements(object)
 		p.taints = object.Spec.Template.Spec.Taints
 		p.blocked = p.reasonToBlock()
-		if p.class != nil {
+		if p.class == nil {
+			p.compile(newTypeIndex(nil))
+		} else {
 			index := shared[p.class.Name]
 			if index == nil {
 				index = newTypeIndex(s.InstanceTypes(p.class))
