@@ -45,7 +45,8 @@ func checkPlan(s *cluster.Snapshot, plan *packing.Plan) []string {
 		c.eachNode(c.sites[name])
 	}
 	c.limits(plan)
-	// A plan that leaves pods out may put others where only those would have made them welcome: a known gap.
+	// Topology is not judged where pods are left out: the solver may have put others where only those would have
+	// made them welcome.
 	for _, pick := range []string{"cheapest", "dearest"} {
 		if len(plan.Unplaced) > 0 {
 			break
