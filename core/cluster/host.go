@@ -131,6 +131,11 @@ func (h Host) Labels() map[string]string {
 		return h.Node.Labels
 	}
 	labels := make(map[string]string, len(h.Claim.Labels))
+	for _, r := range h.Claim.Spec.Requirements {
+		if r.Operator == karpenter.OpIn && len(r.Values) == 1 {
+			labels[r.Key] = r.Values[0]
+		}
+	}
 	if h.Node != nil {
 		maps.Copy(labels, h.Node.Labels)
 	}

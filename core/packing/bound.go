@@ -13,7 +13,7 @@ import (
 func Bound(s *cluster.Snapshot, pods []*corev1.Pod) float64 {
 	empty := *s
 	empty.NodeClaims, empty.Nodes, empty.Instances = nil, nil, nil
-	p := newProblem(&empty, Options{Pods: pods})
+	p := newProblem(&empty, Options{Pods: pods}, nil)
 	for i := range p.pools {
 		p.pools[i].limits = limits{}
 		// The bound is for the instances alone, which is what a fleet's price is reckoned on.

@@ -32,6 +32,8 @@ type class struct {
 	parent *class
 	keys   []string
 	place  []string
+	// assigned are the pods that came to the place in the round, placed or not.
+	assigned []*corev1.Pod
 }
 
 // level is what a class asks after some of its preferences were given up.

@@ -29,7 +29,20 @@ type Options struct {
 // Solve plans nodes for pods: what exists or is on its way is filled first, then the cheapest nodes
 // are chosen for the rest. The same snapshot gives the same plan, whatever the order of its lists.
 func Solve(s *cluster.Snapshot, options Options) *Plan {
-	p := newProblem(s, options)
+	var withheld []Unplaced
+	for pass := 0; ; pass++ {
+		p := newProblem(s, options, withheld)
+		p.place()
+		stranded := p.stranded(pass)
+		if len(stranded) == 0 {
+			return p.plan()
+		}
+		withheld = append(withheld, stranded...)
+	}
+}
+
+// place gives every pod room that there is room for, giving up preferences round by round.
+func (p *problem) place() {
 	for {
 		p.spreadOut()
 		p.fillHosts()
@@ -37,10 +50,9 @@ func Solve(s *cluster.Snapshot, options Options) *Plan {
 		p.launch()
 		p.gatherUp()
 		if !p.relax() {
-			break
+			return
 		}
 	}
-	return p.plan()
 }
 
 // problem is a solve under way.
@@ -74,6 +86,8 @@ type problem struct {
 
 	placements []Placement
 	unplaced   []Unplaced
+	// pinned are the pods placed where their terms over domains sent them.
+	pinned []pinned
 }
 
 // vector holds amounts of the problem's resources.
@@ -112,7 +126,8 @@ func (v vector) take(room vector, n int64) {
 	}
 }
 
-func newProblem(s *cluster.Snapshot, options Options) *problem {
+// newProblem gathers what there is to solve; of the pods, those withheld are unplaced from the start.
+func newProblem(s *cluster.Snapshot, options Options, withheld []Unplaced) *problem {
 	p := &problem{
 		snapshot: s, volumes: s.Volumes(), rules: map[string]*rule{}, terms: newTermSet(s),
 		moving: map[types.UID]bool{}, ignorePreferences: options.IgnorePreferences,
@@ -131,6 +146,12 @@ func newProblem(s *cluster.Snapshot, options Options) *problem {
 	for _, pod := range pods {
 		p.moving[pod.UID] = true
 	}
+	p.unplaced = slices.Clone(withheld)
+	out := make(map[*corev1.Pod]bool, len(withheld))
+	for _, u := range withheld {
+		out[u.Pod] = true
+	}
+	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return out[pod] })
 	p.daemons = newDaemons(s)
 	p.selectable = selectableLabels(s, pods)
 	p.names = resourceNames(pods, p.daemons)
@@ -331,6 +352,20 @@ func (p *problem) roomOfTypes(pool *pool) {
 				pool.overhead[t].Add(daemon.requests)
 			}
 		}
+	}
+	for _, room := range pool.room {
+		room.closeIfOverfull(p.names)
+	}
+}
+
+// closeIfOverfull leaves no room for any pod where the DaemonSets alone do not fit, even for one that asks
+// nothing of what is short.
+func (v vector) closeIfOverfull(names []corev1.ResourceName) {
+	if !slices.ContainsFunc(v, func(amount int64) bool { return amount < 0 }) {
+		return
+	}
+	if at := slices.Index(names, corev1.ResourcePods); at >= 0 {
+		v[at] = min(v[at], 0)
 	}
 }
 

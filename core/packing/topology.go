@@ -82,7 +82,9 @@ func (p *problem) pin(root *class, keys []string) {
 		if children[best] == nil {
 			children[best] = p.childOf(root, keys, places[best].values)
 		}
-		children[best].pods = append(children[best].pods, root.pop(1)...)
+		taken := root.pop(1)
+		children[best].pods = append(children[best].pods, taken...)
+		children[best].assigned = append(children[best].assigned, taken...)
 		places[best].room--
 		for _, b := range bound {
 			b.note(places[best].values[b.key], 1)
@@ -133,7 +135,7 @@ func (p *problem) bestPlace(bound []*boundTerm, places []*place) int {
 		load, valid := 0, true
 		for _, b := range bound {
 			domain := candidate.values[b.key]
-			if !b.allows(domain, places) {
+			if !b.allows(domain) {
 				valid = false
 				break
 			}
@@ -163,7 +165,7 @@ func (a *place) compare(b *place) int {
 }
 
 // allows reports whether one more pod of the class may go to the domain.
-func (b *boundTerm) allows(domain string, places []*place) bool {
+func (b *boundTerm) allows(domain string) bool {
 	switch b.kind {
 	case termSpread:
 		if !b.owns {
@@ -180,13 +182,24 @@ func (b *boundTerm) allows(domain string, places []*place) bool {
 		if !b.owns || b.matching[domain] > 0 {
 			return true
 		}
-		// The first of pods that want each other's company may go anywhere.
-		return b.counts && !slices.ContainsFunc(places, func(o *place) bool { return b.matching[o.values[b.key]] > 0 })
+		// The first of pods that want each other's company may go anywhere, as long as there is none in the
+		// whole cluster, within the pod's reach or not (kube-scheduler, plugin InterPodAffinity).
+		return b.counts && b.nobody()
 	case termPort:
 		return true
 	default:
 		return true
 	}
+}
+
+// nobody reports whether no pod anywhere matches the term.
+func (t *term) nobody() bool {
+	for _, n := range t.matching {
+		if n > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // least is the count of the emptiest domain of the spread.
@@ -226,7 +239,11 @@ func (p *problem) childOf(root *class, keys, values []string) *class {
 // gatherUp takes what the round left unplaced back from the pinned classes to those they came from.
 func (p *problem) gatherUp() {
 	for _, c := range p.classes {
-		if c.parent == nil || len(c.pods) == 0 {
+		if c.parent == nil {
+			continue
+		}
+		p.notePinned(c)
+		if len(c.pods) == 0 {
 			continue
 		}
 		for _, b := range p.boundTerms(c, c.keys) {

@@ -60,7 +60,7 @@ func (b *boundTerm) whyNot(places []*place) string {
 	var ruled []string
 	for _, candidate := range places {
 		domain := candidate.values[b.key]
-		if b.allows(domain, places) {
+		if b.allows(domain) {
 			continue
 		}
 		n := b.matching[domain]
