@@ -45,12 +45,7 @@ func checkPlan(s *cluster.Snapshot, plan *packing.Plan) []string {
 		c.eachNode(c.sites[name])
 	}
 	c.limits(plan)
-	// Topology is not judged where pods are left out: the solver may have put others where only those would have
-	// made them welcome.
 	for _, pick := range []string{"cheapest", "dearest"} {
-		if len(plan.Unplaced) > 0 {
-			break
-		}
 		for _, pod := range c.replay(pick) {
 			c.fault("with the %s offers, pod %s cannot be bound in any order: topology", pick, pod)
 		}
