@@ -217,21 +217,17 @@ func (d dice) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// seekCompany gives the pod an affinity to others. One that must hold is either to pods of the very same make or
-// to another app's, never to both: where others run that the selector matches, but out of the pod's reach, the
-// solver lets the first of its make go anywhere, and kube-scheduler binds none. And to another app it is on the
-// same node: over larger domains the solver may place the pod beside others that end up elsewhere.
+// seekCompany gives the pod an affinity to others: to those of its make, of its or another app.
 func (d dice) seekCompany(pod *corev1.Pod) {
 	affinityOf(pod).PodAffinity = &corev1.PodAffinity{}
 	term := d.term(pod)
-	switch d.upTo(2, "company") {
+	switch d.upTo(3, "company") {
 	case 0:
 		pod.Spec.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{{Weight: 5, PodAffinityTerm: term}}
 		return
 	case 1:
 		term = termOver(term.TopologyKey, "make", pod.Labels["make"])
-	default:
-		term.TopologyKey = corev1.LabelHostname
+	case 2:
 		others := map[string]string{"a": "b", "b": "c", "c": "a"}
 		term.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": others[pod.Labels["app"]]}}
 	}
