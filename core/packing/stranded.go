@@ -67,7 +67,7 @@ func (p *problem) tooMany(b *boundTerm, domain string) int {
 	case b.kind == termAffinity && b.matching[domain] == 0:
 		return math.MaxInt
 	case b.kind == termSpread && b.counts && p.misses(b.term):
-		return b.matching[domain] - b.least() - b.maxSkew
+		return b.count(domain) - b.least() - b.maxSkew
 	default:
 		return 0
 	}

@@ -46,6 +46,8 @@ type term struct {
 
 	// matching are the pods by domain that the selector matches, owners those that carry the term.
 	matching, owners map[string]int
+	// outside is matching for the pods on nodes that a rule does not count.
+	outside map[*rule]map[string]int
 }
 
 // onNodes reports whether the term's domains are single nodes.

@@ -100,7 +100,12 @@ type boundTerm struct {
 	role
 	// universe are the domains over which a spread takes its minimum.
 	universe []string
+	// outside are the pods by domain that the selector matches on nodes that do not count for the spread.
+	outside map[string]int
 }
+
+// count is how many pods of the domain count for the term.
+func (b *boundTerm) count(domain string) int { return b.matching[domain] - b.outside[domain] }
 
 func (b *boundTerm) note(domain string, n int) {
 	if b.counts {
@@ -121,7 +126,7 @@ func (p *problem) boundTerms(c *class, keys []string) []*boundTerm {
 			continue
 		}
 		if b.owns && t.kind == termSpread {
-			b.universe = p.universe(c, t)
+			b.universe, b.outside = p.universe(c, t), p.outside(c, t)
 		}
 		bound = append(bound, b)
 	}
@@ -140,7 +145,7 @@ func (p *problem) bestPlace(bound []*boundTerm, places []*place) int {
 				break
 			}
 			if b.owns && b.kind == termSpread {
-				load += b.matching[domain]
+				load += b.count(domain)
 			}
 		}
 		if !valid {
@@ -175,7 +180,7 @@ func (b *boundTerm) allows(domain string) bool {
 		if b.counts {
 			self = 1
 		}
-		return b.matching[domain]+self-b.least() <= b.maxSkew
+		return b.count(domain)+self-b.least() <= b.maxSkew
 	case termAntiAffinity:
 		return (!b.owns || b.matching[domain] == 0) && (!b.counts || b.owners[domain] == 0)
 	case termAffinity:
@@ -209,7 +214,7 @@ func (b *boundTerm) least() int {
 	}
 	least := math.MaxInt
 	for _, domain := range b.universe {
-		least = min(least, b.matching[domain])
+		least = min(least, b.count(domain))
 	}
 	if least == math.MaxInt {
 		return 0
@@ -393,11 +398,7 @@ func (p *pool) openValues(rule poolRule, key string) []string {
 // pod, existing or to be had. What the pod itself may use decides, unless the constraint says otherwise
 // (kube-scheduler, plugin PodTopologySpread: nodeAffinityPolicy and nodeTaintsPolicy).
 func (p *problem) universe(c *class, t *term) []string {
-	alternatives, tolerations := c.strict().alternatives, c.strict().tolerations
-	if t.ignoreAffinity {
-		alternatives = []requirement.Set{{}}
-	}
-	r := p.ruleFor(alternatives, tolerations, !t.honorTaints)
+	r := p.countingRule(c, t)
 	domains := map[string]bool{}
 	for _, option := range p.optionsOf(r, []string{t.topologyKey}) {
 		domains[option.values[0]] = true
@@ -413,6 +414,45 @@ func (p *problem) universe(c *class, t *term) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// countingRule is what nodes have to satisfy to count for the spread of the class's pods.
+func (p *problem) countingRule(c *class, t *term) *rule {
+	alternatives, tolerations := c.strict().alternatives, c.strict().tolerations
+	if t.ignoreAffinity {
+		alternatives = []requirement.Set{{}}
+	}
+	return p.ruleFor(alternatives, tolerations, !t.honorTaints)
+}
+
+// outside counts the running pods that the spread's selector matches on nodes that do not count for it.
+func (p *problem) outside(c *class, t *term) map[string]int {
+	r := p.countingRule(c, t)
+	if known, ok := t.outside[r]; ok {
+		return known
+	}
+	found := map[string]int{}
+	for _, h := range p.hosts {
+		if values := h.valuesOf([]string{t.topologyKey}); values != nil && !p.admits(h, r) {
+			found[values[0]] += p.matchingOn(h, t)
+		}
+	}
+	if t.outside == nil {
+		t.outside = map[*rule]map[string]int{}
+	}
+	t.outside[r] = found
+	return found
+}
+
+// matchingOn is how many pods that run on the host, and stay, count for the term.
+func (p *problem) matchingOn(h *host, t *term) int {
+	n := 0
+	for _, pod := range h.Pods {
+		if !p.moving[pod.UID] && pod.DeletionTimestamp == nil && t.matches(pod) {
+			n++
+		}
+	}
+	return n
 }
 
 // sortTerms collects the terms of pods under decision and the required anti-affinity of pods that run,

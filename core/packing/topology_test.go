@@ -105,3 +105,24 @@ func TestPodIsNotLaunchedBesideCompanyThatFitsNowhere(t *testing.T) {
 	s.Pods = []*corev1.Pod{big, beside(appPod("p", "a", 100), corev1.LabelTopologyZone, "b")}
 	checkSolve(t, s)
 }
+
+func TestSpreadDoesNotCountPodsOnNodesThatDoNotCount(t *testing.T) {
+	s := openCluster(t)
+	s.NodePools[0].Spec.Template.Spec.Requirements = []karpenter.Requirement{{Key: corev1.LabelTopologyZone, Operator: karpenter.OpIn, Values: []string{"us-east-1a", "us-east-1b"}}}
+	n := zoneNode("n", "us-east-1b")
+	n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+	s.Nodes = []*corev1.Node{n, zoneNode("m", "us-east-1b")}
+	s.Nodes[1].Status.Allocatable[corev1.ResourceCPU] = resource.Quantity(corev1.ResourceCPU, 100)
+	r := runningOn(appPod("r", "a", 100), "n")
+	r.Labels["spread"] = "x"
+	r2 := runningOn(appPod("r2", "a", 100), "n")
+	r2.Labels["spread"] = "x"
+	s.Pods = []*corev1.Pod{r, r2}
+	for _, name := range []string{"p", "q"} {
+		p := appPod(name, "a", 1000)
+		spreadOver(p, corev1.LabelTopologyZone, "x")
+		p.Spec.TopologySpreadConstraints[0].NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor)
+		s.Pods = append(s.Pods, p)
+	}
+	checkSolve(t, s)
+}

@@ -63,7 +63,7 @@ func (b *boundTerm) whyNot(places []*place) string {
 		if b.allows(domain) {
 			continue
 		}
-		n := b.matching[domain]
+		n := b.count(domain)
 		if b.kind == termAntiAffinity && !b.owns {
 			n = b.owners[domain]
 		}
