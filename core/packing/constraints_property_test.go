@@ -316,19 +316,10 @@ func (d dice) selector(pod *corev1.Pod) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 }
 
-// addSpreads gives the pod spreads. Where some nodes do not count for them they select pods of the very same
-// make alone: the solver counts all that they select, kube-scheduler only those on nodes that count, which have
-// the labels and taints that the pod and the policies ask for and the keys of all its spreads.
+// addSpreads gives the pod up to two spreads.
 func (d dice) addSpreads(pod *corev1.Pod) {
-	all := pod.Spec.NodeSelector == nil && (pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil)
 	for range d.upTo(2, "spreads") {
 		pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, d.spread(pod))
-	}
-	spreads := pod.Spec.TopologySpreadConstraints
-	for i := range spreads {
-		if !all || spreads[i].NodeTaintsPolicy != nil || len(spreads) > 1 {
-			spreads[i].LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"make": pod.Labels["make"]}}
-		}
 	}
 }
 
