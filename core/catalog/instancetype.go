@@ -57,7 +57,7 @@ func (t *InstanceType) values(key string) []string {
 	}
 	var values []string
 	for i := range t.Offerings {
-		if value := t.Offerings[i].label(key); value != "" && !slices.Contains(values, value) {
+		if value := t.Offerings[i].Label(key); value != "" && !slices.Contains(values, value) {
 			values = append(values, value)
 		}
 	}

@@ -33,8 +33,8 @@ type Offering struct {
 	Reserved                 int
 }
 
-// label is the value that the offering gives to a label of its nodes; empty where it gives none.
-func (o *Offering) label(key string) string {
+// Label is the value that the offering gives to a label of its nodes; empty where it gives none.
+func (o *Offering) Label(key string) string {
 	switch key {
 	case corev1.LabelTopologyZone:
 		return o.Zone

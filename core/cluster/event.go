@@ -22,11 +22,6 @@ func NodeClaimRef(claim *karpenter.NodeClaim) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: wellknown.GroupKarpenter + "/v1", Kind: "NodeClaim", Name: claim.Name, UID: claim.UID}
 }
 
-// NodePoolRef refers to a NodePool in an Event.
-func NodePoolRef(pool *karpenter.NodePool) corev1.ObjectReference {
-	return corev1.ObjectReference{APIVersion: wellknown.GroupKarpenter + "/v1", Kind: "NodePool", Name: pool.Name, UID: pool.UID}
-}
-
 // PodRef refers to a pod in an Event.
 func PodRef(pod *corev1.Pod) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}

@@ -171,7 +171,7 @@ func slotGroups(rules []*rule, pool, t int, groups []uint64) []uint64 {
 func (p *pool) alike(one int) uint64 {
 	word := uint64(0)
 	for i, s := range p.slots {
-		if s.capacityType == p.slots[one].capacityType && s.reservationID == p.slots[one].reservationID {
+		if s.CapacityType == p.slots[one].CapacityType && s.ReservationID == p.slots[one].ReservationID {
 			word |= 1 << i
 		}
 	}

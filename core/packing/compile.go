@@ -2,7 +2,6 @@ package packing
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,32 +135,11 @@ func (p *pool) narrowSlots(m masks, key string, wanted requirement.Requirement) 
 }
 
 func (s slot) satisfies(key string, wanted requirement.Requirement) bool {
-	value := s.label(key)
+	value := s.Label(key)
 	if value == "" {
 		return wanted.ToleratesAbsence()
 	}
 	return wanted.Has(value)
-}
-
-// label is the value that a label of nodes in the slot has; empty for one they do not have.
-func (s slot) label(key string) string {
-	switch key {
-	case corev1.LabelTopologyZone:
-		return s.zone
-	case wellknown.LabelZoneID:
-		return s.zoneID
-	case wellknown.LabelCapacityType:
-		return s.capacityType
-	case wellknown.LabelReservationID:
-		return s.reservationID
-	case wellknown.LabelReservationType:
-		return s.reservationType
-	case wellknown.LabelReservationInterruptible:
-		if s.reservationID != "" {
-			return strconv.FormatBool(s.interruptible)
-		}
-	}
-	return ""
 }
 
 func (p *pool) narrowTypes(m masks, key string, wanted requirement.Requirement) {

@@ -92,7 +92,7 @@ func (p *problem) launchOf(n *node, slack vector) Launch {
 	for d := range requested {
 		requested[d] = n.column.room[d] - n.room[d]
 	}
-	capacityType := p.cheapestSlot(n).capacityType
+	capacityType := p.cheapestSlot(n).CapacityType
 	candidates := p.squared(n, p.candidates(n, requested, slack, capacityType), capacityType)
 
 	l := Launch{
@@ -259,7 +259,7 @@ func (p *pool) least(t int, capacityType string) float64 {
 	price := math.Inf(1)
 	for left := p.available[t]; left != 0; left &= left - 1 {
 		at := bits.TrailingZeros64(left)
-		if p.slots[at].capacityType == capacityType {
+		if p.slots[at].CapacityType == capacityType {
 			price = min(price, p.price[t][at])
 		}
 	}
@@ -343,8 +343,8 @@ func (p *pool) zonePrices(t int, allowed uint64, capacityType string) []ZonePric
 	var zones []ZonePrice
 	for left := allowed; left != 0; left &= left - 1 {
 		at := bits.TrailingZeros64(left)
-		if p.slots[at].capacityType == capacityType {
-			zones = append(zones, ZonePrice{Zone: p.slots[at].zone, USDPerHour: p.price[t][at]})
+		if p.slots[at].CapacityType == capacityType {
+			zones = append(zones, ZonePrice{Zone: p.slots[at].Zone, USDPerHour: p.price[t][at]})
 		}
 	}
 	slices.SortStableFunc(zones, func(a, b ZonePrice) int { return cmp.Compare(a.USDPerHour, b.USDPerHour) })
@@ -412,7 +412,7 @@ func (p *pool) requirementsOf(n *node, candidates []Candidate, capacityType stri
 			}
 		}
 	}
-	if id := p.slots[bits.TrailingZeros64(n.slots)].reservationID; id != "" {
+	if id := p.slots[bits.TrailingZeros64(n.slots)].ReservationID; id != "" {
 		set.Add(requirement.New(wellknown.LabelReservationID, karpenter.OpIn, id))
 	}
 	set.Add(

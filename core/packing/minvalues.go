@@ -72,7 +72,7 @@ func (p *pool) valuesAt(t int, key string) []string {
 	}
 	var values []string
 	for left := p.available[t]; left != 0; left &= left - 1 {
-		values = append(values, p.slots[bits.TrailingZeros64(left)].label(key))
+		values = append(values, p.slots[bits.TrailingZeros64(left)].Label(key))
 	}
 	return values
 }

@@ -57,12 +57,9 @@ type pool struct {
 	blocked string
 }
 
-// slot is a zone with a capacity type, and the reservation if there is one.
-type slot struct {
-	zone, zoneID, capacityType     string
-	reservationID, reservationType string
-	interruptible                  bool
-}
+// slot is what offerings of several instance types share: a zone with a capacity type, and the reservation
+// if there is one. It has nothing of what is an instance type's own, such as the price.
+type slot struct{ catalog.Offering }
 
 // maxSlots is how many slots a mask has bits for: twenty zones with three capacity types, and more than any
 // region has. Capacity reservations beyond that are not used.
@@ -259,18 +256,16 @@ func slotsOf(types []catalog.InstanceType) []slot {
 	}
 	slices.SortFunc(slots, func(a, b slot) int {
 		return cmp.Or(
-			cmp.Compare(min(len(a.reservationID), 1), min(len(b.reservationID), 1)),
-			cmp.Compare(a.zone, b.zone), cmp.Compare(a.capacityType, b.capacityType), cmp.Compare(a.reservationID, b.reservationID),
+			cmp.Compare(min(len(a.ReservationID), 1), min(len(b.ReservationID), 1)),
+			cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.CapacityType, b.CapacityType), cmp.Compare(a.ReservationID, b.ReservationID),
 		)
 	})
 	return slots[:min(len(slots), maxSlots)]
 }
 
 func slotOf(o catalog.Offering) slot {
-	return slot{
-		zone: o.Zone, zoneID: o.ZoneID, capacityType: o.CapacityType,
-		reservationID: o.ReservationID, reservationType: o.ReservationType, interruptible: o.ReservationInterruptible,
-	}
+	o.USDPerHour, o.InterruptionBucket, o.Available, o.Reserved = 0, 0, false, 0
+	return slot{o}
 }
 
 // ImpossiblePool is a NodePool that can never launch anything, with the field that makes it so.

@@ -433,8 +433,8 @@ func (l *limits) addReservations(p *pool, hosts []cluster.Host) {
 
 // reserve adds to a need what a node in the slot takes of its reservation, and reports whether it has one.
 func (l *limits) reserve(need vector, s slot) bool {
-	at := slices.Index(l.reservations, s.reservationID)
-	if s.reservationID == "" || at < 0 {
+	at := slices.Index(l.reservations, s.ReservationID)
+	if s.ReservationID == "" || at < 0 {
 		return false
 	}
 	need[len(l.names)+at] = 1

@@ -78,7 +78,7 @@ func (p *pool) staticLaunch(s *cluster.Snapshot, ordinal int) (l Launch, ok bool
 // slotsOf are the slots of a capacity type, the first reservation's if it is reserved.
 func (p *pool) slotsOf(capacityType string) uint64 {
 	for i, s := range p.slots {
-		if s.capacityType == capacityType {
+		if s.CapacityType == capacityType {
 			return p.alike(i)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// patience is how many passes withhold stranded pods one by one; later ones withhold all of their class, so
-// that chains of pods that wait for each other end soon.
+// patience is how many passes withhold no more pods than a term has too many; later ones withhold all of the
+// class in the place, so that pods that wait for each other end soon.
 const patience = 3
 
 // pinned are the pods that a round placed of a class that is pinned to a place.
@@ -46,7 +46,7 @@ func (p *problem) stranded(pass int) []Unplaced {
 			if pass >= patience {
 				n = len(c.pods)
 			}
-			reason := Reason{Rule: RuleTopology, Message: fmt.Sprintf("the pods that its %s counts on in %s=%s fit nowhere themselves", b.name(), b.topologyKey, domain)}
+			reason := Reason{Rule: RuleTopology, Message: fmt.Sprintf("the pods that its %s counts on in %s=%s find no room there", b.name(), b.topologyKey, domain)}
 			for _, pod := range c.pods[len(c.pods)-n:] {
 				stranded = append(stranded, Unplaced{Pod: pod, Reasons: []Reason{reason}})
 			}

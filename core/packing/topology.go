@@ -363,7 +363,7 @@ func (p *pool) placeValues(t int, s slot, rule poolRule, keys []string) [][]stri
 		var values []string
 		switch {
 		case slotLabel(key):
-			values = []string{s.label(key)}
+			values = []string{s.Label(key)}
 		case typeLabel(key):
 			values = []string{p.types[t].Labels[key]}
 		default:
