@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	quantity "k8s.io/apimachinery/pkg/api/resource"
 
 	"whittle/core/resource"
 )
@@ -100,7 +99,7 @@ func parseAmount(name corev1.ResourceName, text string) (int64, bool) {
 	if text == "" {
 		return 0, false
 	}
-	parsed, err := quantity.ParseQuantity(text)
+	parsed, err := resource.Parse(text)
 	if err != nil {
 		return 0, false
 	}

@@ -3,8 +3,10 @@
 package resource
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -23,6 +25,17 @@ func FromList(list corev1.ResourceList) Amounts {
 	}
 	return amounts
 }
+
+// Parse reads a quantity, as resource.ParseQuantity does, but for those with an exponent of more than two
+// digits: they are beyond all measure, and the time to read one grows with what they stand for.
+func Parse(text string) (resource.Quantity, error) {
+	if at := strings.IndexAny(text, "eE"); at >= 0 && len(strings.TrimLeft(text[at+1:], "+-0")) > maxExponentDigits {
+		return resource.Quantity{}, fmt.Errorf("exponent of %q is beyond all measure: %w", text, resource.ErrFormatWrong)
+	}
+	return resource.ParseQuantity(text)
+}
+
+const maxExponentDigits = 2
 
 // most is more than anything has, and little enough that sums of many do not overflow.
 const most = 1 << 55

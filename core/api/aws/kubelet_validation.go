@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"whittle/core/resource"
 )
 
 // reservable are the resources that can be kept for the system and the kubelet.
@@ -44,7 +45,7 @@ func validateReserved(reserved map[string]string, path *field.Path) field.ErrorL
 			errs = append(errs, field.NotSupported(path, name, reservable()))
 			continue
 		}
-		if quantity, err := resource.ParseQuantity(reserved[name]); err != nil || quantity.Sign() < 0 {
+		if quantity, err := resource.Parse(reserved[name]); err != nil || quantity.Sign() < 0 {
 			errs = append(errs, field.Invalid(path.Key(name), reserved[name], `want a quantity of at least 0 such as "100m" or "256Mi"`))
 		}
 	}
@@ -76,7 +77,7 @@ func isThreshold(text string) bool {
 		percent, err := strconv.ParseFloat(number, 64)
 		return err == nil && percent >= 0 && percent <= 100
 	}
-	quantity, err := resource.ParseQuantity(text)
+	quantity, err := resource.Parse(text)
 	return err == nil && quantity.Sign() >= 0
 }
 

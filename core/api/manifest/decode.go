@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -121,6 +122,9 @@ func (d *decoder) object(at Place, object map[string]any) {
 	found := mismatches(kind.name, kind.goType, object)
 	for _, mismatch := range found {
 		d.fail(at, mismatch.field, mismatch.message)
+	}
+	if slices.ContainsFunc(found, func(m mismatch) bool { return m.quantity }) {
+		return
 	}
 	data, err := json.Marshal(object)
 	if err != nil {

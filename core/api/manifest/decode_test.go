@@ -126,6 +126,10 @@ func TestDecodeErrors(t *testing.T) {
 			`f: document 1 (Node "a"): status.capacity.cpu: "z" is not a quantity, want e.g. "1000" or "500m"`,
 			`f: document 1 (Node "a"): status.capacity[nvidia.com/gpu]: "x" is not a quantity, want e.g. "1000" or "500m"`,
 		}},
+		{"quantity beyond all measure", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {capacity: {cpu: \"1e-999999999\", memory: \"1E999999999\", pods: 1e2}}", []string{
+			`f: document 1 (Node "a"): status.capacity.cpu: "1e-999999999" is not a quantity, want e.g. "1000" or "500m"`,
+			`f: document 1 (Node "a"): status.capacity.memory: "1E999999999" is not a quantity, want e.g. "1000" or "500m"`,
+		}},
 		{"repeated key in JSON", `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "name": "a"}}`, []string{place + `line 1: field "name" is set twice`}},
 		{"lines count from the start of the file", "# one\n---\n# three\n" + pod("spec: {}\nspec: {}\n") + "---\na: b: c\n", []string{
 			place + `line 8: field "spec" is set twice`,

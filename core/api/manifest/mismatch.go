@@ -13,12 +13,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whittle/core/api/karpenter"
+	amounts "whittle/core/resource"
 )
 
 // mismatch is a place where an object and its Go type do not agree. The JSON decoder knows of these too,
 // but stops at the first one and does not say where a quantity or a duration stood.
 type mismatch struct {
 	field, message string
+	// quantity says that what stood there was to be one. The JSON decoder must not see it: it may take for
+	// ever over one.
+	quantity bool
 }
 
 // mismatches are those of the object, in the order of its field names.
@@ -137,7 +141,7 @@ func (c *comparison) compareScalar(goType reflect.Type, value any, path string) 
 func (c *comparison) compareText(reader json.Unmarshaler, value any, path string) {
 	text, err := json.Marshal(value)
 	if err == nil {
-		err = reader.UnmarshalJSON(text)
+		err = readText(reader, text)
 	}
 	if err == nil {
 		return
@@ -145,6 +149,7 @@ func (c *comparison) compareText(reader json.Unmarshaler, value any, path string
 	switch reader.(type) {
 	case *resource.Quantity:
 		c.add(path, "%s is not a quantity, want e.g. \"1000\" or \"500m\"", show(value))
+		c.found[len(c.found)-1].quantity = true
 	case *metav1.Duration:
 		c.add(path, "%s is not a duration, want e.g. \"30s\" or \"1h30m\"", show(value))
 	case *karpenter.NillableDuration:
@@ -154,6 +159,14 @@ func (c *comparison) compareText(reader json.Unmarshaler, value any, path string
 	default:
 		c.add(path, "%s: %s", show(value), err)
 	}
+}
+
+func readText(reader json.Unmarshaler, text []byte) error {
+	if _, isQuantity := reader.(*resource.Quantity); isQuantity {
+		_, err := amounts.Parse(strings.TrimSpace(strings.Trim(string(text), `"`)))
+		return err
+	}
+	return reader.UnmarshalJSON(text)
 }
 
 // unknown says what to do about a field that the type does not have.
